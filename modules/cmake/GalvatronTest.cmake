@@ -1,0 +1,92 @@
+# One function for every compiled test: one binary, one CTest per rank count, and all that a test needs from
+# the environment, so that nothing must be exported before `ctest`.
+#
+#   galvatron_add_test(NAME mesh ROOM comm KIND mpi RANKS 1 2 3 6 LABELS slow SOURCES mesh_test.cpp)
+#
+#   NAME     the binary is test_<room>_<name>, the CTest <kind>.<room>.<name> (+ .n<ranks>)
+#   ROOM     the room(s) linked
+#   KIND     unit, mpi, parity, property, golden, fail, …: the first label; default mpi with RANKS, else unit
+#   RANKS    rank counts: the test runs under mpirun with tests/support/mpi_main.cpp; without RANKS it is one
+#            process with GoogleTest's own main
+#   LABELS   more labels; `slow` leaves the test to `tests/run.sh --full`
+#   TIMEOUT  seconds, default 60
+#   LINK     more targets to link
+set(GALVATRON_TEST_ENVIRONMENT
+    OMP_NUM_THREADS=1
+    OMPI_ALLOW_RUN_AS_ROOT=1
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1
+    OMPI_MCA_mpi_yield_when_idle=1
+    OMPI_MCA_btl_base_warn_component_unused=0
+    PRTE_ALLOW_RUN_AS_ROOT=1
+    PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe)
+
+function(galvatron_add_test)
+  cmake_parse_arguments(TEST "" "NAME;KIND;TIMEOUT" "ROOM;RANKS;LABELS;SOURCES;LINK" ${ARGN})
+  if(TEST_UNPARSED_ARGUMENTS OR NOT TEST_NAME OR NOT TEST_ROOM OR NOT TEST_SOURCES)
+    message(FATAL_ERROR "galvatron_add_test: NAME, ROOM and SOURCES are needed; unknown: '${TEST_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT TEST_KIND)
+    set(TEST_KIND unit)
+    if(TEST_RANKS)
+      set(TEST_KIND mpi)
+    endif()
+  endif()
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 60)
+  endif()
+  list(GET TEST_ROOM 0 room)
+  set(binary test_${room}_${TEST_NAME})
+  add_executable(${binary} ${TEST_SOURCES})
+  foreach(other IN LISTS TEST_ROOM)
+    target_link_libraries(${binary} PRIVATE galvatron_${other})
+  endforeach()
+  target_include_directories(${binary} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${binary} PRIVATE GALVATRON_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                               GALVATRON_PROGRAM="$<TARGET_FILE:galvatron>")
+  target_link_libraries(${binary} PRIVATE ${TEST_LINK} GTest::gtest)
+  if(TEST_RANKS)
+    target_link_libraries(${binary} PRIVATE galvatron_test_mpi_main)
+  else()
+    target_link_libraries(${binary} PRIVATE GTest::gtest_main)
+  endif()
+
+  set(name ${TEST_KIND}.${room}.${TEST_NAME})
+  if(NOT TEST_RANKS)
+    add_test(NAME ${name} COMMAND ${binary})
+    galvatron_test_properties(${name} 1)
+  endif()
+  foreach(ranks IN LISTS TEST_RANKS)
+    add_test(NAME ${name}.n${ranks} COMMAND ${MPIEXEC_EXECUTABLE} --bind-to none ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+                                            $<TARGET_FILE:${binary}>)
+    galvatron_test_properties(${name}.n${ranks} ${ranks})
+  endforeach()
+endfunction()
+
+# Reads TEST_KIND, TEST_LABELS and TEST_TIMEOUT of its caller.
+function(galvatron_test_properties name ranks)
+  set_tests_properties(
+    ${name}
+    PROPERTIES PROCESSORS ${ranks}
+               TIMEOUT ${TEST_TIMEOUT}
+               LABELS "${TEST_KIND};${TEST_LABELS}"
+               ENVIRONMENT "${GALVATRON_TEST_ENVIRONMENT};GALVATRON_TEST_TIMEOUT=${TEST_TIMEOUT}"
+               WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
+# A test that is a script or the program itself: galvatron_add_script_test(NAME n KIND lint COMMAND … [LABELS] [TIMEOUT] [PROCESSORS]).
+function(galvatron_add_script_test)
+  cmake_parse_arguments(TEST "" "NAME;KIND;TIMEOUT;PROCESSORS" "LABELS;COMMAND" ${ARGN})
+  if(TEST_UNPARSED_ARGUMENTS OR NOT TEST_NAME OR NOT TEST_KIND OR NOT TEST_COMMAND)
+    message(FATAL_ERROR "galvatron_add_script_test: NAME, KIND and COMMAND are needed")
+  endif()
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 60)
+  endif()
+  if(NOT TEST_PROCESSORS)
+    set(TEST_PROCESSORS 1)
+  endif()
+  add_test(NAME ${TEST_KIND}.${TEST_NAME} COMMAND ${TEST_COMMAND})
+  galvatron_test_properties(${TEST_KIND}.${TEST_NAME} ${TEST_PROCESSORS})
+endfunction()
