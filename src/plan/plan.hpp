@@ -1,0 +1,68 @@
+#pragma once
+// Everything that training needs to know about how to run, and nothing else. A plan written by hand is as
+// good as a searched one.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/schedule.hpp"
+#include "spec/model.hpp"
+#include "spec/strategy.hpp"
+
+namespace galvatron::plan {
+
+/// Layers first … last of the model's list, inclusive.
+struct StageLayers {
+  int64_t first = 0, last = 0;
+  int64_t size() const { return last - first + 1; }
+  bool operator==(const StageLayers&) const = default;
+};
+
+/// A named part of a prediction, e.g. {"forward gemm", 0.0123} in seconds or {"saved", 1048576} in bytes.
+struct Term {
+  std::string name;
+  double amount = 0;
+  bool operator==(const Term&) const = default;
+};
+
+/// What the cost model expects of one stage (of its fullest rank).
+struct StagePrediction {
+  double forward_seconds = 0;      ///< per micro-batch
+  double backward_seconds = 0;     ///< per micro-batch
+  double step_seconds = 0;         ///< once per step: gradient sync, optimizer
+  int64_t memory_bytes = 0;        ///< arena + reserve
+  std::vector<Term> time_terms;    ///< seconds per step, adding up to the stage's busy time
+  std::vector<Term> memory_terms;  ///< bytes, adding up to memory_bytes
+  bool operator==(const StagePrediction&) const = default;
+};
+
+struct Plan {
+  int64_t world = 1;
+  int64_t batch = 1;         ///< samples per step
+  int64_t microbatches = 1;  ///< divides batch
+  ScheduleKind schedule = ScheduleKind::one_f_one_b;
+  std::vector<StageLayers> stages;
+  std::vector<spec::LayerStrategy> layers;   ///< one per layer of the model
+  double predicted_step_seconds = 0;         ///< 0 = not priced
+  std::vector<StagePrediction> predictions;  ///< one per stage, or none
+  std::string model_fingerprint;
+  std::string profile_fingerprint;
+
+  int64_t ranks_per_stage() const { return world / static_cast<int64_t>(stages.size()); }
+  int64_t stage_of_rank(int64_t rank) const { return rank / ranks_per_stage(); }
+  int64_t stage_of_layer(int64_t layer) const;
+  int64_t samples_per_micro() const { return batch / microbatches; }
+  bool operator==(const Plan&) const = default;
+};
+
+/// Every reason why the plan cannot be played for this model on `world` ranks, one line each; empty = legal.
+std::vector<std::string> faults_of(const Plan& plan, const spec::ModelSpec& model, int64_t world);
+
+/// plan.toml (no dates, hosts or rank counts beyond `world`): the same plan gives the same bytes, and reading
+/// it back gives the same plan.
+std::string to_toml(const Plan& plan, const spec::ModelSpec& model);
+/// `file` names the text in errors. Throws core::UserError with all problems at once.
+Plan plan_from_toml(std::string_view text, const std::string& file, const spec::ModelSpec& model);
+
+}  // namespace galvatron::plan
