@@ -1,0 +1,16 @@
+#pragma once
+// The makers of the three kinds of device, for the factory alone. Which file stands behind `make_cuda_device`
+// is the build's choice.
+
+#include <memory>
+
+#include "device/device.hpp"
+
+namespace galvatron::device {
+
+std::unique_ptr<Device> make_cpu_device();
+std::unique_ptr<Device> make_dry_device();
+/// Throws core::UserError (environment) in a build without CUDA.
+std::unique_ptr<Device> make_cuda_device();
+
+}  // namespace galvatron::device
