@@ -67,13 +67,15 @@ struct AttentionBackwardArgs {
 };
 
 /// One chunk of the head's loss over a vocabulary slice: logits (rows × cols) are those of vocabulary ids
-/// [vocab_begin, vocab_begin + cols); ids ≥ vocab are padding and count as −inf (gradient 0). labels: i32 (1
-/// × rows), −1 = ignored row. maximum: stats[:,0] = row maximum. exponentials: stats[:,1] = Σ exp(logit −
-/// stats[:,0]), stats[:,2] = logit of the label − stats[:,0] where the label is in this slice, else 0 (both
-/// to be summed over slices by the caller). gradient: loss += Σ rows (log stats[:,1] − stats[:,2]) ·
-/// loss_weight and logits := (softmax − one-hot) · scale, in place, unless scale = 0 (loss only). whole: all
-/// three, one slice. loss: one f64. Rows whose label is −1 add nothing and get gradient 0. `loss_weight` is 1
-/// on exactly one rank of those that share the rows, else 0.
+/// [vocab_begin, vocab_begin + cols); ids ≥ vocab are padding and count as −inf (gradient 0).
+/// labels: i32 (1 × rows), −1 = ignored row: it adds nothing and gets gradient 0.
+/// stats: 3 × rows, each statistic contiguous, so that a caller can reduce it over slices.
+/// maximum: stats[0] = row maximum.
+/// exponentials: stats[1] = Σ exp(logit − stats[0]), stats[2] = logit of the label − stats[0] where the label
+/// is in this slice, else 0 (both to be summed over slices by the caller).
+/// gradient: loss += Σ over rows of (log stats[1] − stats[2]) · loss_weight, and logits := (softmax −
+/// one-hot) · scale, in place, unless scale = 0 (loss only). whole: all three at once, one slice. loss: one
+/// f64. `loss_weight` is 1 on exactly one rank of those that share the rows, else 0.
 struct CrossEntropyArgs {
   TensorView logits, labels, stats, loss;
   int64_t vocab_begin = 0, vocab = 0;
