@@ -1,0 +1,90 @@
+// The contradictions, section by section. Each message names both values, because either may be the wrong
+// one.
+#include "deck/checks.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/format.hpp"
+
+namespace galvatron::deck {
+namespace {
+
+using core::format;
+
+void check_model(Reader& reader, const DeckValues& values) {
+  const ModelSection& m = values.model;
+  reader.require(m.hidden % m.heads == 0, {{"model", "heads"}, {"model", "hidden"}},
+                 format("heads = {} does not divide hidden = {}", m.heads, m.hidden));
+  reader.require(m.heads % m.kv_heads == 0, {{"model", "kv_heads"}, {"model", "heads"}},
+                 format("kv_heads = {} does not divide heads = {}", m.kv_heads, m.heads));
+  reader.require(values.data.format != "text" || m.vocab >= 256, {{"model", "vocab"}, {"data", "format"}},
+                 format("vocab = {} is less than the 256 byte values of text", m.vocab));
+}
+
+void check_cluster(Reader& reader, const ClusterSection& c) {
+  reader.require((c.nodes == 0) == (c.ranks_per_node == 0),
+                 {{"cluster", "nodes"}, {"cluster", "ranks_per_node"}},
+                 format("nodes = {} and ranks_per_node = {}: give both, or leave both to MPI", c.nodes,
+                        c.ranks_per_node));
+}
+
+void check_plan(Reader& reader, const DeckValues& values) {
+  const PlanSection& p = values.plan;
+  if (!p.file.empty()) {
+    reader.require(!p.by_hand(), {{"plan", "file"}}, "file and a plan by hand exclude each other");
+  }
+  if (p.microbatches > 0) {
+    const int64_t batch = values.search.batch.front();
+    reader.require(batch % p.microbatches == 0, {{"plan", "microbatches"}, {"search", "batch"}},
+                   format("microbatches = {} does not divide the batch of {} samples (search.batch)",
+                          p.microbatches, batch));
+  }
+  if (p.stage_layers.empty()) return;
+  const auto stages = static_cast<int64_t>(p.stage_layers.size());
+  reader.require(p.pp == 0 || p.pp == stages, {{"plan", "stage_layers"}, {"plan", "pp"}},
+                 format("stage_layers has {} stages, but pp = {}", stages, p.pp));
+  const int64_t sum = std::accumulate(p.stage_layers.begin(), p.stage_layers.end(), int64_t{0});
+  const int64_t all = 2 * values.model.layers + 2;
+  reader.require(
+      sum == all, {{"plan", "stage_layers"}, {"model", "layers"}},
+      format("stage_layers adds up to {}, but the model has {} layers: embedding, {} × (attention, mlp), "
+             "head",
+             sum, all, values.model.layers));
+}
+
+void check_train(Reader& reader, const TrainSection& t) {
+  reader.require(t.warmup <= t.steps, {{"train", "warmup"}, {"train", "steps"}},
+                 format("warmup = {} is longer than steps = {}", t.warmup, t.steps));
+  reader.require(t.min_lr <= t.lr, {{"train", "min_lr"}, {"train", "lr"}},
+                 format("min_lr = {} is above lr = {}", t.min_lr, t.lr));
+  reader.require(t.stop_after <= t.steps, {{"train", "stop_after"}, {"train", "steps"}},
+                 format("stop_after = {} is beyond steps = {}", t.stop_after, t.steps));
+}
+
+void check_search(Reader& reader, const DeckValues& values) {
+  reader.require(values.search.enabled || values.plan.by_hand() || !values.plan.file.empty(),
+                 {{"search", "enabled"}, {"plan", "file"}},
+                 "enabled = false needs a plan: plan.file, or a plan by hand in [plan]");
+}
+
+}  // namespace
+
+void fill_in(const Reader& reader, DeckValues& values) {
+  ModelSection& model = values.model;
+  if (!reader.given({"model", "kv_heads"})) model.kv_heads = model.heads;
+  if (!reader.given({"model", "ffn"})) model.ffn = 4 * model.hidden;
+  TrainSection& train = values.train;
+  if (reader.given({"train", "lr"}) && !reader.given({"train", "min_lr"})) train.min_lr = train.lr / 10.0;
+  if (!reader.given({"train", "warmup"})) train.warmup = std::min(train.warmup, train.steps);
+}
+
+void check_contradictions(Reader& reader, const DeckValues& values) {
+  check_model(reader, values);
+  check_cluster(reader, values.cluster);
+  check_search(reader, values);
+  check_plan(reader, values);
+  check_train(reader, values.train);
+}
+
+}  // namespace galvatron::deck

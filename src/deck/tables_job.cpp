@@ -1,0 +1,135 @@
+// The sections that say what is run, on what, and how a plan is found.
+#include "deck/tables.hpp"
+
+namespace galvatron::deck {
+namespace {
+
+constexpr int64_t most_ranks = int64_t{1} << 20;
+
+Rule count() {
+  return Rule().at_least(0);
+}
+
+Rule schedules() {
+  return Rule()
+      .one_of({"1f1b", "gpipe"})
+      .refuse("interleaved", "this build has the schedules 1f1b and gpipe");
+}
+
+Rule zero_levels() {
+  return Rule().at_least(0).at_most(3);
+}
+
+}  // namespace
+
+Section<RunSection> run_table() {
+  using S = RunSection;
+  return {"run",
+          "The run itself: where it writes and how it behaves.",
+          {{"out", &S::out, {}, "", "The run folder. It is made if it is missing."},
+           {"seed", &S::seed, count(), "", "Seed of the initial weights and of the order of the data."},
+           {"threads", &S::threads, count().at_most(4096), "threads",
+            "Threads per rank. 0: the cores of this rank's cpuset, shared among ranks that have the same; "
+            "OMP_NUM_THREADS wins over 0."},
+           {"watchdog", &S::watchdog, count(), "s",
+            "The job ends with exit code 9 after this long without progress. 0: never."}}};
+}
+
+Section<DataSection> data_table() {
+  using S = DataSection;
+  return {"data",
+          "What the model learns from.",
+          {{"format", &S::format,
+            Rule()
+                .one_of({"text"})
+                .refuse("tokens", "this build reads text")
+                .refuse("megatron", "this build reads text")
+                .refuse("llmc", "this build reads text")
+                .refuse("synthetic", "this build reads text"),
+            "", "How the files are read. text: every byte is a token."},
+           {"train", &S::train, Rule().items(1), "",
+            "Files to train on, as names or patterns (`*`, `**`). A pattern without a match is a warning; no "
+            "file "
+            "at all is an error."},
+           {"valid", &S::valid, {}, "", "Files for the validation loss. Empty: a part of the training text."},
+           {"split", &S::split, count().at_most(0.5), "fraction",
+            "The part of the training text kept for validation where `valid` is empty."}}};
+}
+
+Section<ClusterSection> cluster_table() {
+  using S = ClusterSection;
+  return {
+      "cluster",
+      "The machine to plan for. The defaults describe what the job runs on; fill them in to plan for other "
+      "hardware with `check`.",
+      {{"nodes", &S::nodes, count().at_most(most_ranks), "nodes", "Nodes. 0: from MPI."},
+       {"ranks_per_node", &S::ranks_per_node, count().at_most(most_ranks), "ranks",
+        "Ranks on each node. 0: from MPI."},
+       {"memory", &S::memory, count().written_as(Form::size), "bytes",
+        "Memory per rank. 0: the device's memory, or the share of this rank in what the node lets the job "
+        "use."}}};
+}
+
+Section<ProfileSection> profile_table() {
+  using S = ProfileSection;
+  return {"profile",
+          "How long measuring may take and what is reused.",
+          {{"budget", &S::budget, Rule().above(0), "s", "Time for measuring links, collectives and layers."},
+           {"reuse",
+            &S::reuse,
+            {},
+            "",
+            "Take a profile in the run folder that was measured under the same conditions."},
+           {"file", &S::file, {}, "", "A profile to use instead of measuring."}}};
+}
+
+Section<SearchSection> search_table() {
+  using S = SearchSection;
+  return {"search",
+          "Which plans are considered.",
+          {{"enabled",
+            &S::enabled,
+            {},
+            "",
+            "Search for a plan where neither a file nor a plan by hand is given."},
+           {"batch", &S::batch, Rule().at_least(1).items(1), "samples",
+            "Samples per step; several values are tried in turn. A plan by hand takes the first."},
+           {"schedule", &S::schedule, schedules().items(1), "", "Pipeline schedules to consider."},
+           {"axes", &S::axes, Rule().one_of({"tp", "sp", "cp", "dp"}).items(1), "",
+            "Axes along which layers may be split. An axis that a layer kind does not support is left out."},
+           {"max_tp", &S::max_tp, count(), "ranks", "Largest tensor-parallel degree. 0: no limit."},
+           {"max_pp", &S::max_pp, count(), "stages", "Most pipeline stages. 0: no limit."},
+           {"zero", &S::zero, zero_levels().items(1), "", "ZeRO levels to consider."},
+           {"recompute", &S::recompute, {}, "", "Consider recomputing activations in the backward pass."},
+           {"trials", &S::trials, count().at_most(100), "plans",
+            "The best plans are tried for a few steps before one is chosen. 0: trust the prediction."}}};
+}
+
+Section<PlanSection> plan_table() {
+  using S = PlanSection;
+  return {
+      "plan",
+      "A plan instead of a search: a file, or a uniform plan by hand, which is in force as soon as one of "
+      "its "
+      "keys differs from its default. Degrees left at 0 count as 1; dp is what remains of the ranks.",
+      {{"file", &S::file, {}, "", "A plan file."},
+       {"pp", &S::pp, count(), "stages", "Pipeline stages."},
+       {"tp", &S::tp, count(), "ranks", "Tensor-parallel degree."},
+       {"sp", &S::sp, count(), "ranks", "Ulysses sequence-parallel degree."},
+       {"cp", &S::cp, count(), "ranks", "Context-parallel degree."},
+       {"zero", &S::zero, zero_levels(), "",
+        "ZeRO level: 0 nothing is sharded, 1 optimizer state, 2 and gradients, 3 and parameters."},
+       {"recompute",
+        &S::recompute,
+        {},
+        "",
+        "Keep only each layer's input and run it again in the backward pass."},
+       {"microbatches", &S::microbatches, count(), "micro-batches",
+        "Micro-batches per step; divides the batch. 0: chosen by the program."},
+       {"schedule", &S::schedule, schedules(), "", "Pipeline schedule."},
+       {"stage_layers", &S::stage_layers, Rule().at_least(1), "layers",
+        "How many entries of the layer list (embedding, attention and mlp of each block, head) each stage "
+        "holds. Empty: as even as possible."}}};
+}
+
+}  // namespace galvatron::deck

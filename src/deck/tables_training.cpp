@@ -1,0 +1,100 @@
+// The sections that say what is trained and how.
+#include "deck/tables.hpp"
+
+namespace galvatron::deck {
+namespace {
+
+constexpr int64_t largest_extent = int64_t{1} << 31;
+
+/// A count of at least one that keeps products of two in 64 bits.
+Rule extent() {
+  return Rule().at_least(1).at_most(largest_extent);
+}
+
+Rule count() {
+  return Rule().at_least(0);
+}
+
+}  // namespace
+
+Section<ModelSection> model_table() {
+  using S = ModelSection;
+  return {
+      "model",
+      "The network.",
+      {{"family", &S::family, Rule().one_of({"gpt"}).refuse("llama", "this build has the family gpt"), "",
+        "Kind of network. gpt: as GPT-2, a decoder with learned positions."},
+       {"layers", &S::layers, extent().at_most(100000), "blocks", "Transformer blocks."},
+       {"hidden", &S::hidden, extent(), "", "Width of the residual stream."},
+       {"heads", &S::heads, extent(), "", "Attention heads; divides `hidden`."},
+       {"kv_heads", &S::kv_heads, extent(), "",
+        "Heads of keys and values; divides `heads`. Left out: as many as `heads`."},
+       {"ffn", &S::ffn, extent(), "", "Width inside the feed-forward layer. Left out: 4 × `hidden`."},
+       {"vocab", &S::vocab, extent().at_least(2), "tokens", "Size of the vocabulary; at least 256 for text."},
+       {"seq", &S::seq, extent(), "tokens", "Positions per sample."},
+       {"norm", &S::norm, Rule().one_of({"layernorm"}).refuse("rmsnorm", "this build has layernorm"), "",
+        "Normalisation before each layer."},
+       {"activation", &S::activation, Rule().one_of({"gelu"}).refuse("swiglu", "this build has gelu"), "",
+        "Activation of the feed-forward layer. gelu: in its tanh form."},
+       {"position", &S::position,
+        Rule().one_of({"learned"}).refuse("rope", "this build has learned positions"), "",
+        "How positions enter."},
+       {"bias", &S::bias, {}, "", "Linear layers and norms have a bias."},
+       {"tie_embeddings", &S::tie_embeddings, {}, "", "The head uses the embedding's table."},
+       {"rope_base", &S::rope_base, Rule().above(0), "",
+        "Base of rotary positions; not used by learned ones."},
+       {"norm_eps", &S::norm_eps, Rule().above(0).below(1), "", "Added to the variance in norms."}}};
+}
+
+Section<TrainSection> train_table() {
+  using S = TrainSection;
+  const char* const precisions = "this build trains in fp32 and fp64";
+  return {
+      "train",
+      "The optimization: AdamW with linear warm-up and a decay of the learning rate.",
+      {{"steps", &S::steps, Rule().at_least(1), "steps", "Steps of the whole run; the schedules span them."},
+       {"stop_after", &S::stop_after, count(), "steps", "Stop and save after this step. 0: at `steps`."},
+       {"resume",
+        &S::resume,
+        {},
+        "",
+        "auto: from the newest valid checkpoint of the run folder, if any; never; or a checkpoint file."},
+       {"precision", &S::precision,
+        Rule().one_of({"fp32", "fp64"}).refuse("bf16", precisions).refuse("fp16", precisions), "",
+        "Element type of training. fp64 uses the plain reference kernels and is slow."},
+       {"lr", &S::lr, Rule().above(0), "", "Largest learning rate, reached after the warm-up."},
+       {"min_lr", &S::min_lr, count(), "",
+        "Learning rate at the end of the decay. Left out: a tenth of `lr`."},
+       {"warmup", &S::warmup, count(), "steps",
+        "Steps over which the learning rate rises. Left out: at most `steps`."},
+       {"decay", &S::decay, Rule().one_of({"cosine", "linear", "constant"}), "",
+        "Form of the learning rate's fall from `lr` to `min_lr`; constant: none."},
+       {"weight_decay", &S::weight_decay, count(), "",
+        "Decoupled weight decay of tensors with at least two dims."},
+       {"betas", &S::betas, Rule().at_least(0).below(1).items(2, 2), "",
+        "Decay rates of AdamW's first and second moments."},
+       {"eps", &S::eps, Rule().above(0), "", "Added to AdamW's denominator."},
+       {"clip", &S::clip, count(), "", "Largest global gradient norm. 0: no clipping."},
+       {"eval_every", &S::eval_every, count(), "steps",
+        "Steps between validation losses. 0: only at the end."},
+       {"log_every", &S::log_every, Rule().at_least(1), "steps", "Steps between progress and metrics lines."},
+       {"walltime", &S::walltime, count().written_as(Form::duration), "s",
+        "Time limit of the job, where the batch system does not tell it. Before it ends, the run saves and "
+        "stops "
+        "with exit code 75. Empty: none."}}};
+}
+
+Section<CheckpointSection> checkpoint_table() {
+  using S = CheckpointSection;
+  return {"checkpoint",
+          "What is kept of the run and how it is written.",
+          {{"every", &S::every, count(), "steps", "Steps between checkpoints. 0: only at the end."},
+           {"keep", &S::keep, Rule().at_least(1), "files", "The newest checkpoints that are kept."},
+           {"io", &S::io, Rule().one_of({"auto", "collective", "independent", "aggregate"}), "",
+            "How ranks share the writing. aggregate: one writer per node; auto: what a probe shows to work."},
+           {"asynchronous", &S::asynchronous,
+            Rule().one_of({"false"}).refuse("true", "this build writes checkpoints between steps"), "",
+            "Write behind the next steps."}}};
+}
+
+}  // namespace galvatron::deck
