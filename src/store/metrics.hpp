@@ -1,0 +1,55 @@
+#pragma once
+// metrics.jsonl: one JSON object per logged step, with numbers that compare bit for bit.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace galvatron::store {
+
+/// One line under construction; keys appear in the order of the calls.
+class MetricsLine {
+ public:
+  explicit MetricsLine(int64_t step);
+
+  /// %.17g; a non-finite number becomes null, which is all that JSON has.
+  MetricsLine& number(std::string_view key, double value);
+  /// As number(), and again under `<key>_hex` as a hexadecimal float in quotes ("nan", "inf" where it is
+  /// one).
+  MetricsLine& exact(std::string_view key, double value);
+  MetricsLine& integer(std::string_view key, int64_t value);
+  MetricsLine& text(std::string_view key, std::string_view value);
+
+  /// Without a newline.
+  std::string json() const { return text_ + "}"; }
+
+ private:
+  void key(std::string_view name);
+
+  std::string text_;
+};
+
+/// Appends lines, each with one write, so that a killed run leaves at most one torn line, the last.
+class MetricsFile {
+ public:
+  /// Throws ResourceError (environment) when the file cannot be opened.
+  explicit MetricsFile(std::filesystem::path path);
+  MetricsFile(const MetricsFile&) = delete;
+  MetricsFile& operator=(const MetricsFile&) = delete;
+  ~MetricsFile();
+
+  /// Throws ResourceError (environment) on a failed write.
+  void append(const MetricsLine& line);
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+/// Cuts the file behind the last line of step `step` or before, as a resume from that step needs it. The cut
+/// tail, torn or unreadable lines included, is kept beside it as metrics-cut-1.jsonl, -2, …; its path is
+/// returned, or an empty one when nothing was cut. An absent file is fine.
+std::filesystem::path truncate_metrics(const std::filesystem::path& path, int64_t step);
+
+}  // namespace galvatron::store

@@ -1,0 +1,44 @@
+#pragma once
+// Plain text files as bytes: the dataset that needs no preparation. One token is one byte, the vocabulary is
+// 256.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/world.hpp"
+#include "store/dataset.hpp"
+
+namespace galvatron::store {
+
+struct TextOptions {
+  std::vector<std::string> train;  ///< globs; relative ones start at the working directory
+  std::vector<std::string> valid;  ///< globs; empty = take `split` of the training text
+  double split = 0.05;             ///< share of the training text, in [0, 1)
+};
+
+struct TextDatasets {
+  std::unique_ptr<Dataset> train;
+  std::unique_ptr<Dataset> valid;  ///< null when neither `valid` nor `split` gives any
+  int64_t files = 0;
+  std::vector<std::string> warnings;  ///< globs that matched nothing, files left out
+};
+
+/// Collective: rank 0 reads the files and broadcasts the bytes, so they need to be visible to rank 0 only.
+/// Files follow each other in the byte order of their paths, each ended by a newline. Validation text is
+/// taken from all over the training text: of every 256 KiB of a file (of the whole file where it is shorter)
+/// the last `split` share, moved to the next line break. Throws AgreedError (data, exit code 5) when nothing
+/// is left to train on.
+TextDatasets load_text(comm::World& world, const TextOptions& options);
+
+/// The bytes of a text already in memory.
+std::unique_ptr<Dataset> make_text_dataset(std::string bytes);
+
+/// Regular files that match the glob, sorted by the bytes of their paths. `*`, `?` and `[a-z]` stay within
+/// one name, `**` stands for any number of folders; names that begin with a dot match only a pattern that
+/// does. Links to folders are not followed by `**`. Throws UserError (data) when a folder cannot be read.
+std::vector<std::filesystem::path> match_files(const std::string& glob);
+
+}  // namespace galvatron::store
