@@ -57,7 +57,8 @@ struct ParameterGroup {
   int64_t padded = 0;    ///< rounded up to a multiple of `replicas`
   spec::AxisSet axes;    ///< the ranks that hold the same piece differ in these
   int32_t replicas = 1;
-  int32_t zero = 0;  ///< effective level: 0 when there is one replica
+  int32_t replica_index = 0;  ///< which slice is this rank's
+  int32_t zero = 0;           ///< effective level: 0 when there is one replica
   TieRole tie = TieRole::none;
   Phase gradient_phase = Phase::backward;  ///< where its gradients are written
   core::DType dtype = core::DType::f32;

@@ -1,0 +1,87 @@
+#pragma once
+// The words in which a layer's forward is written. Each call appends one operation to a tape; steps,
+// backward, sharding and memory all follow from the tape, so a layer kind is written once and reads like the
+// paper.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "program/lower.hpp"
+#include "program/tape.hpp"
+
+namespace galvatron::program {
+
+/// Which dim of a weight is divided over tp.
+enum class Split : uint8_t { none, rows, cols };
+
+/// How a weight starts and where it is kept.
+struct WeightOptions {
+  Split split = Split::none;
+  InitKind init = InitKind::normal;
+  double std = 0.02;
+  std::string owner = {};  ///< the layer whose tensor this is, when tied to another
+  /// Kept in a group of its own: tied tensors, and those whose gradient is complete in forward.
+  std::string group = {};
+  Phase gradient_phase = Phase::backward;
+};
+
+class Builder {
+ public:
+  Builder(const spec::LayerSpec& layer, const LayerContext& context);
+
+  const spec::LayerDims& dims() const { return layer_.dims; }
+  const LayerContext& context() const { return context_; }
+
+  /// The layer's input activation: this rank's tokens × hidden.
+  ValueId input();
+  /// Ids of all tokens of this rank's tp group, i32, 1 × gathered rows. Labels likewise.
+  ValueId tokens();
+  ValueId labels();
+
+  /// A parameter tensor; rows × cols of the whole one ([out, in]; a vector has one row). Split dims need not
+  /// divide: the last piece is padded (only vocabulary does that; other kinds check divisibility first).
+  WeightRef weight(const std::string& name, int64_t rows, int64_t cols, const WeightOptions& options = {});
+  WeightRef vector(const std::string& name, int64_t size, InitKind init, Split split = Split::none);
+  /// Consecutive weights as one matrix, stacked by rows (vectors: one after the other).
+  WeightRef stack(std::initializer_list<WeightRef> weights);
+
+  ValueId norm(ValueId x, const std::string& name);
+  /// x · wᵀ (+ bias).
+  ValueId linear(ValueId x, WeightRef weight, WeightRef bias = {});
+  ValueId gelu(ValueId x);
+  /// qkv: columns are this rank's query heads, key heads, value heads.
+  ValueId attention(ValueId qkv, int64_t heads, int64_t kv_heads);
+  /// a + b (+ bias on every row).
+  ValueId add(ValueId a, ValueId b, WeightRef bias = {});
+  ValueId embedding(ValueId ids, WeightRef table);
+  ValueId positions(ValueId x, WeightRef table);
+  /// Gather tokens over tp on entry to a tensor-parallel part, reduce-scatter them on leaving; nothing when
+  /// tp = 1.
+  ValueId enter_tensor_parallel(ValueId x);
+  ValueId leave_tensor_parallel(ValueId x);
+  /// Next-token loss of h · tableᵀ, and with it the gradients of both, chunk by chunk.
+  void cross_entropy(ValueId h, WeightRef table, ValueId labels);
+
+  /// Rows of this rank's tokens, and of its whole tp group's.
+  int64_t rows() const { return rows_; }
+  int64_t gathered_rows() const { return rows_ * context_.strategy.tp; }
+  /// This rank's share of `n` when split over tp: rounded up.
+  int64_t share(int64_t n) const { return (n + context_.strategy.tp - 1) / context_.strategy.tp; }
+
+  /// The finished tape with `output` as the layer's result (none in the head).
+  Tape finish(std::optional<ValueId> output);
+
+ private:
+  ValueId new_value(std::string name, int64_t rows, int64_t cols, core::DType dtype, Storage storage);
+  ValueId computed(const std::string& name, int64_t rows, int64_t cols);
+  ValueId saved_ids(const std::string& name);
+
+  spec::LayerSpec layer_;
+  LayerContext context_;
+  int64_t rows_ = 0;
+  Tape tape_;
+};
+
+}  // namespace galvatron::program

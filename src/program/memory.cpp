@@ -1,0 +1,132 @@
+// Offsets of saved and work values and of parameter buffers. Work is placed largest first at the lowest
+// offset that no value alive at the same time occupies: deterministic, and close to the lower bound on lists
+// as short as a layer's.
+
+#include "program/memory.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "core/errors.hpp"
+
+namespace galvatron::program {
+namespace {
+
+struct Lifetime {
+  ValueId value = no_value;
+  int64_t bytes = 0;
+  size_t first = 0, last = 0;
+  bool meets(const Lifetime& other) const { return first <= other.last && other.first <= last; }
+};
+
+std::vector<Lifetime> lifetimes_of(const Program& program, const std::vector<Step>& steps) {
+  std::map<ValueId, Lifetime> lives;
+  for (size_t at = 0; at < steps.size(); ++at) {
+    auto touch = [&](const Operand& operand) {
+      if (!operand.present() || program.value(operand.value).storage != Storage::work) return;
+      auto [life, fresh] = lives.try_emplace(operand.value);
+      if (fresh) life->second = {operand.value, aligned(program.value(operand.value).bytes()), at, at};
+      life->second.last = at;
+    };
+    for (const auto& operand : steps[at].reads) touch(operand);
+    for (const auto& operand : steps[at].writes) touch(operand);
+    touch(steps[at].workspace);
+  }
+  std::vector<Lifetime> list;
+  for (const auto& [id, life] : lives) list.push_back(life);
+  return list;
+}
+
+/// Places one phase's work values; the bytes they span.
+int64_t place_work(Program& program, const std::vector<Step>& steps) {
+  auto lives = lifetimes_of(program, steps);
+  std::stable_sort(lives.begin(), lives.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  std::vector<Lifetime> placed;
+  int64_t span = 0;
+  for (const auto& life : lives) {
+    std::vector<std::pair<int64_t, int64_t>> taken;
+    for (const auto& other : placed)
+      if (life.meets(other)) taken.emplace_back(program.value(other.value).offset, other.bytes);
+    std::sort(taken.begin(), taken.end());
+    int64_t offset = 0;
+    for (const auto& [begin, bytes] : taken) {
+      if (offset + life.bytes <= begin) break;
+      offset = std::max(offset, begin + bytes);
+    }
+    program.value(life.value).offset = offset;
+    placed.push_back(life);
+    span = std::max(span, offset + life.bytes);
+  }
+  return span;
+}
+
+/// Hands out consecutive aligned pieces of a region.
+class Cursor {
+ public:
+  int64_t take(int64_t bytes) {
+    const auto at = end_;
+    end_ += aligned(bytes);
+    return at;
+  }
+  int64_t end() const { return end_; }
+
+ private:
+  int64_t end_ = 0;
+};
+
+void place_group(const ParameterGroup& group, GroupPlacement& place, MemoryNeed& need, Cursor& persistent,
+                 Cursor& gathered, Cursor& unreduced) {
+  const auto element = core::size_of(group.dtype);
+  const auto whole = group.padded * element, shard = group.shard() * element,
+             moment = group.moment_elements() * element;
+  const auto slice = group.replica_index * shard;
+  if (group.zero >= 3) place.gathered = gathered.take(whole);
+  if (group.zero >= 2) place.unreduced = unreduced.take(whole);
+  if (!group.stored_here()) return;
+  if (group.zero >= 3) {
+    place.weight_shard = persistent.take(shard);
+    need.parameter_bytes += aligned(shard);
+  } else {
+    place.weights = persistent.take(whole);
+    place.weight_shard = place.weights + slice;
+    need.parameter_bytes += aligned(whole);
+  }
+  if (group.zero >= 2) {
+    place.gradient_shard = persistent.take(shard);
+    need.gradient_bytes += aligned(shard);
+  } else {
+    place.gradients = persistent.take(whole);
+    place.gradient_shard = place.gradients + slice;
+    need.gradient_bytes += aligned(whole);
+  }
+  place.exp_avg = persistent.take(moment);
+  place.exp_avg_sq = persistent.take(moment);
+  need.moment_bytes += 2 * aligned(moment);
+}
+
+}  // namespace
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
+}
+
+void plan_memory(Program& program) {
+  program.memory = {};
+  Cursor saved, persistent, gathered, unreduced;
+  for (auto& value : program.values)
+    if (value.storage == Storage::saved) value.offset = saved.take(value.bytes());
+  for (const auto phase : all_phases)
+    program.memory.work_bytes =
+        std::max(program.memory.work_bytes, place_work(program, program.steps(phase)));
+  program.placements.assign(program.groups.size(), {});
+  for (size_t g = 0; g < program.groups.size(); ++g)
+    place_group(program.groups[g], program.placements[g], program.memory, persistent, gathered, unreduced);
+  program.memory.saved_bytes = saved.end();
+  program.memory.gathered_bytes = gathered.end();
+  program.memory.unreduced_bytes = unreduced.end();
+  GALV_ASSERT(persistent.end() == program.memory.persistent_bytes(), persistent.end(),
+              program.memory.persistent_bytes());
+}
+
+}  // namespace galvatron::program

@@ -1,0 +1,28 @@
+// Facts about a model that follow from its list of layers alone.
+
+#include "spec/model.hpp"
+
+#include <algorithm>
+
+#include "core/fingerprint.hpp"
+#include "core/format.hpp"
+
+namespace galvatron::spec {
+
+bool ModelSpec::tied() const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const LayerSpec& l) { return l.kind == "head" && l.dims.tied; });
+}
+
+std::string fingerprint(const ModelSpec& model) {
+  std::string text;
+  for (const auto& layer : model.layers) {
+    const auto& d = layer.dims;
+    text += core::format("{} {} {} {} {} {} {} {} {:a} {} {} {:a} {:a}\n", layer.kind, d.hidden, d.heads,
+                         d.kv_heads, d.head_dim, d.ffn, d.vocab, d.seq, d.norm_eps, d.bias, d.tied,
+                         d.init_std, d.output_std);
+  }
+  return core::fingerprint(text);
+}
+
+}  // namespace galvatron::spec
