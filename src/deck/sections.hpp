@@ -32,6 +32,7 @@ struct ModelSection {
   bool tie_embeddings = true;
   double rope_base = 10000.0;
   double norm_eps = 1e-5;
+  double init_std = 0.02;
   bool operator==(const ModelSection&) const = default;
 };
 
@@ -94,6 +95,7 @@ struct TrainSection {
   int64_t stop_after = 0;
   std::string resume = "auto";
   std::string precision = "fp32";
+  std::string optimizer = "adamw";
   double lr = 3e-3;
   double min_lr = 3e-4;  ///< where the deck is silent: lr / 10
   int64_t warmup = 20;   ///< where the deck is silent: at most steps

@@ -43,7 +43,9 @@ Section<ModelSection> model_table() {
        {"tie_embeddings", &S::tie_embeddings, {}, "", "The head uses the embedding's table."},
        {"rope_base", &S::rope_base, Rule().above(0), "",
         "Base of rotary positions; not used by learned ones."},
-       {"norm_eps", &S::norm_eps, Rule().above(0).below(1), "", "Added to the variance in norms."}}};
+       {"norm_eps", &S::norm_eps, Rule().above(0).below(1), "", "Added to the variance in norms."},
+       {"init_std", &S::init_std, Rule().above(0), "",
+        "Standard deviation of initial weights; residual outputs get it divided by √(2 · layers)."}}};
 }
 
 Section<TrainSection> train_table() {
@@ -62,6 +64,8 @@ Section<TrainSection> train_table() {
        {"precision", &S::precision,
         Rule().one_of({"fp32", "fp64"}).refuse("bf16", precisions).refuse("fp16", precisions), "",
         "Element type of training. fp64 uses the plain reference kernels and is slow."},
+       {"optimizer", &S::optimizer, Rule().one_of({"adamw", "sgd"}), "",
+        "adamw: decoupled weight decay (arXiv 1711.05101); sgd: plain steps against the gradient."},
        {"lr", &S::lr, Rule().above(0), "", "Largest learning rate, reached after the warm-up."},
        {"min_lr", &S::min_lr, count(), "",
         "Learning rate at the end of the decay. Left out: a tenth of `lr`."},

@@ -46,7 +46,12 @@ struct StageProgram {
   int64_t boundary_rows = 0, boundary_cols = 0;  ///< of an activation between stages
 };
 
-/// The plan must be free of faults. Throws core::UserError otherwise.
+/// How a layer, and the stage's activations, add to an arena. The cost model accounts with the same two
+/// functions.
+void account_layer(ArenaLayout& arena, const program::MemoryNeed& need);
+void account_flow(ArenaLayout& arena, int64_t activation_bytes, int64_t stage, int64_t stages);
+
+/// The plan must be free of faults.
 StageProgram lower_stage(const Plan& plan, const spec::ModelSpec& model, int64_t rank, core::DType dtype,
                          const program::WorkspaceRule& workspace);
 

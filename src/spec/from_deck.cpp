@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/format.hpp"
-#include "deck/values.hpp"
+#include "deck/sections.hpp"
 #include "spec/model.hpp"
 
 namespace galvatron::spec {
