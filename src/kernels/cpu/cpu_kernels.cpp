@@ -1,0 +1,165 @@
+// The host's kernels: checks shapes, then hands the call to the fp32 or the fp64 bodies. The only place that
+// looks at the dtype.
+
+#include <cstring>
+
+#include "kernels/backends.hpp"
+#include "kernels/checks.hpp"
+#include "kernels/cpu/fp32.hpp"
+#include "kernels/cpu/fp64.hpp"
+#include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/rows.hpp"
+#include "kernels/workspace.hpp"
+
+namespace galvatron::kernels {
+namespace {
+
+bool is_fp32(const TensorView& view) {
+  return view.dtype == core::DType::f32;
+}
+
+class CpuKernels final : public Kernels {
+ public:
+  explicit CpuKernels(int threads) : threads_(threads), fp32_(threads) {}
+
+  void gemm(Stream&, const GemmArgs& args) override {
+    checks::gemm(args);
+    is_fp32(args.c) ? fp32_.gemm(args) : fp64::gemm(args);
+  }
+
+  void norm(Stream&, const NormArgs& args) override {
+    checks::norm(args);
+    is_fp32(args.x) ? fp32_.norm(args) : fp64::norm(args);
+  }
+
+  void norm_backward(Stream&, const NormBackwardArgs& args) override {
+    checks::norm_backward(args);
+    checks::workspace("norm_backward", args.workspace, norm_backward_workspace_bytes(args));
+    is_fp32(args.x) ? fp32_.norm_backward(args) : fp64::norm_backward(args);
+  }
+
+  void activation(Stream&, ActivationKind kind, TensorView x, TensorView y) override {
+    checks::activation(kind, x, y);
+    is_fp32(y) ? fp32_.activation(kind, x, y) : fp64::activation(kind, x, y);
+  }
+
+  void activation_backward(Stream&, ActivationKind kind, TensorView x, TensorView dy,
+                           TensorView dx) override {
+    checks::activation_backward(kind, x, dy, dx);
+    is_fp32(dy) ? fp32_.activation_backward(kind, x, dy, dx) : fp64::activation_backward(kind, x, dy, dx);
+  }
+
+  void attention(Stream&, const AttentionArgs& args) override {
+    checks::attention(args);
+    checks::workspace("attention", args.workspace, attention_workspace_bytes(args));
+    is_fp32(args.q) ? fp32_.attention(args) : fp64::attention(args);
+  }
+
+  void attention_backward(Stream&, const AttentionBackwardArgs& args) override {
+    checks::attention_backward(args);
+    checks::workspace("attention_backward", args.workspace, attention_backward_workspace_bytes(args));
+    is_fp32(args.q) ? fp32_.attention_backward(args) : fp64::attention_backward(args);
+  }
+
+  void add(Stream&, TensorView a, TensorView b, TensorView bias, TensorView out) override {
+    checks::add(a, b, bias, out);
+    is_fp32(out) ? fp32_.add(a, b, bias, out) : fp64::add(a, b, bias, out);
+  }
+
+  void column_sum(Stream&, TensorView x, TensorView out) override {
+    checks::column_sum(x, out);
+    is_fp32(x) ? fp32_.column_sum(x, out) : fp64::column_sum(x, out);
+  }
+
+  void embedding(Stream&, TensorView ids, TensorView table, int64_t first_id, TensorView out) override {
+    checks::embedding(ids, table, out);
+    is_fp32(out) ? fp32_.embedding(ids, table, first_id, out) : fp64::embedding(ids, table, first_id, out);
+  }
+
+  void embedding_backward(Stream&, TensorView ids, TensorView dout, int64_t first_id,
+                          TensorView dtable) override {
+    checks::embedding_backward(ids, dout, dtable);
+    is_fp32(dout) ? fp32_.embedding_backward(ids, dout, first_id, dtable)
+                  : fp64::embedding_backward(ids, dout, first_id, dtable);
+  }
+
+  void add_positions(Stream&, TensorView x, TensorView table, int64_t begin, int64_t samples,
+                     TensorView out) override {
+    checks::add_positions(x, table, begin, samples, out);
+    is_fp32(x) ? fp32_.add_positions(x, table, begin, samples, out)
+               : fp64::add_positions(x, table, begin, samples, out);
+  }
+
+  void add_positions_backward(Stream&, TensorView dout, int64_t begin, int64_t samples,
+                              TensorView dtable) override {
+    checks::add_positions_backward(dout, begin, samples, dtable);
+    is_fp32(dout) ? fp32_.add_positions_backward(dout, begin, samples, dtable)
+                  : fp64::add_positions_backward(dout, begin, samples, dtable);
+  }
+
+  void cross_entropy(Stream&, const CrossEntropyArgs& args) override {
+    checks::cross_entropy(args);
+    is_fp32(args.logits) ? fp32_.cross_entropy(args) : fp64::cross_entropy(args);
+  }
+
+  void fill(Stream&, TensorView x, double value) override {
+    checks::fill(x);
+    is_fp32(x) ? fp32_.fill(x, value) : fp64::fill(x, value);
+  }
+
+  void copy(Stream&, TensorView from, TensorView to) override {
+    checks::copy(from, to);
+    const auto size = core::size_of(from.dtype);
+    const auto whole = from.contiguous() && to.contiguous();
+    const auto rows = whole ? 1 : from.rows;
+    const auto bytes = (whole ? from.elements() : from.cols) * size;
+    const auto share = [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = 0; i < rows; ++i) {
+        std::memcpy(to.data + i * to.row_stride * size + begin,
+                    from.data + i * from.row_stride * size + begin, static_cast<size_t>(end - begin));
+      }
+    };
+    parallel_shares(threads_for(threads_, from.elements()), bytes, 64, share);
+  }
+
+  void adamw(Stream&, const AdamWArgs& args) override {
+    checks::adamw(args);
+    is_fp32(args.parameter) ? fp32_.adamw(args) : fp64::adamw(args);
+  }
+
+  void sgd(Stream&, TensorView parameter, TensorView gradient, double lr, double gradient_scale) override {
+    checks::sgd(parameter, gradient);
+    is_fp32(parameter) ? fp32_.sgd(parameter, gradient, lr, gradient_scale)
+                       : fp64::sgd(parameter, gradient, lr, gradient_scale);
+  }
+
+  void sum_of_squares(Stream&, TensorView x, TensorView out) override {
+    checks::sum_of_squares(x, out);
+    is_fp32(x) ? fp32_.sum_of_squares(x, out) : fp64::sum_of_squares(x, out);
+  }
+
+  int64_t gemm_workspace_bytes(const GemmArgs& args) override {
+    return is_fp32(args.c) ? fp32_.gemm_workspace_bytes(args) : 0;
+  }
+  int64_t norm_backward_workspace_bytes(const NormBackwardArgs& args) override {
+    return workspace::norm_backward_bytes(args, threads_);
+  }
+  int64_t attention_workspace_bytes(const AttentionArgs& args) override {
+    return workspace::attention_bytes(args, threads_);
+  }
+  int64_t attention_backward_workspace_bytes(const AttentionBackwardArgs& args) override {
+    return workspace::attention_backward_bytes(args, threads_);
+  }
+
+ private:
+  int threads_;
+  Fp32 fp32_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernels> make_cpu_kernels(int threads) {
+  return std::make_unique<CpuKernels>(threads);
+}
+
+}  // namespace galvatron::kernels

@@ -1,0 +1,46 @@
+#pragma once
+// The fast path: fp32 on some threads, products by oneDNN, inner loops by the processor's vectors. Shapes
+// have been checked by the caller. The meaning of each is in kernels.hpp.
+
+#include "kernels/cpu/onednn.hpp"
+#include "kernels/cpu/simd/simd.hpp"
+#include "kernels/kernels.hpp"
+
+namespace galvatron::kernels {
+
+class Fp32 {
+ public:
+  explicit Fp32(int threads) : threads_(threads), simd_(best_simd()), gemm_(threads) {}
+
+  int64_t gemm_workspace_bytes(const GemmArgs& args) { return gemm_.workspace_bytes(args); }
+
+  void gemm(const GemmArgs& args);
+  void norm(const NormArgs& args);
+  void norm_backward(const NormBackwardArgs& args);
+  void activation(ActivationKind kind, const TensorView& x, const TensorView& y);
+  void activation_backward(ActivationKind kind, const TensorView& x, const TensorView& dy,
+                           const TensorView& dx);
+  void attention(const AttentionArgs& args);
+  void attention_backward(const AttentionBackwardArgs& args);
+  void add(const TensorView& a, const TensorView& b, const TensorView& bias, const TensorView& out);
+  void column_sum(const TensorView& x, const TensorView& out);
+  void embedding(const TensorView& ids, const TensorView& table, int64_t first_id, const TensorView& out);
+  void embedding_backward(const TensorView& ids, const TensorView& dout, int64_t first_id,
+                          const TensorView& dtable);
+  void add_positions(const TensorView& x, const TensorView& table, int64_t begin, int64_t samples,
+                     const TensorView& out);
+  void add_positions_backward(const TensorView& dout, int64_t begin, int64_t samples,
+                              const TensorView& dtable);
+  void cross_entropy(const CrossEntropyArgs& args);
+  void fill(const TensorView& x, double value);
+  void adamw(const AdamWArgs& args);
+  void sgd(const TensorView& parameter, const TensorView& gradient, double lr, double gradient_scale);
+  void sum_of_squares(const TensorView& x, const TensorView& out);
+
+ private:
+  int threads_;
+  const Simd& simd_;
+  OneDnnGemm gemm_;
+};
+
+}  // namespace galvatron::kernels

@@ -1,0 +1,16 @@
+// For a build for one known processor (GALVATRON_MARCH), or for a processor without levels: there is nothing
+// to choose.
+
+#include "kernels/cpu/simd/simd.hpp"
+
+namespace galvatron::kernels {
+
+namespace native {
+const Simd& table();
+}
+
+const Simd& best_simd() {
+  return native::table();
+}
+
+}  // namespace galvatron::kernels

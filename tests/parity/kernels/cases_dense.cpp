@@ -1,0 +1,167 @@
+// Products, sums and look-ups.
+
+#include "core/format.hpp"
+#include "parity/kernels/cases.hpp"
+
+namespace galvatron::kernels::test {
+namespace {
+
+struct GemmCase {
+  int64_t m, n, k;
+  Transpose ta, tb;
+  Write write;
+  bool bias;
+  int64_t gap;
+};
+
+void run_gemm(Workbench& w, const GemmCase& c) {
+  GemmArgs args;
+  const auto a_turned = c.ta == Transpose::yes;
+  const auto b_turned = c.tb == Transpose::yes;
+  args.a = w.input(a_turned ? c.k : c.m, a_turned ? c.m : c.k, 1.0, c.gap);
+  args.b = w.input(b_turned ? c.n : c.k, b_turned ? c.k : c.n, 1.0, 2 * c.gap);
+  args.c = c.write == Write::accumulate ? w.input(c.m, c.n, 1.0, c.gap) : w.output(c.m, c.n, c.gap);
+  if (c.bias) args.bias = w.input(1, c.n);
+  args.transpose_a = c.ta;
+  args.transpose_b = c.tb;
+  args.write = c.write;
+  args.workspace = w.scratch(w.kernels().gemm_workspace_bytes(args));
+  w.kernels().gemm(w.stream(), args);
+  w.result("c", args.c);
+}
+
+}  // namespace
+
+std::vector<Case> gemm_cases() {
+  std::vector<Case> cases;
+  for (const auto& [m, n, k] :
+       {std::array<int64_t, 3>{1, 1, 1}, {1, 65, 33}, {3, 5, 7}, {128, 96, 64}, {37, 129, 65}}) {
+    for (const auto ta : {Transpose::no, Transpose::yes}) {
+      for (const auto tb : {Transpose::no, Transpose::yes}) {
+        for (const auto gap : {0, 5}) {
+          for (const auto mode : {0, 1, 2}) {  // plain, bias, accumulate
+            const GemmCase c{m,         n,  k, ta, tb, mode == 2 ? Write::accumulate : Write::overwrite,
+                             mode == 1, gap};
+            cases.push_back({core::format("gemm_{}x{}x{}_{}{}_{}_gap{}", m, n, k,
+                                          ta == Transpose::yes ? 't' : 'n', tb == Transpose::yes ? 't' : 'n',
+                                          mode == 0   ? "plain"
+                                          : mode == 1 ? "bias"
+                                                      : "accumulate",
+                                          gap),
+                             [c](Workbench& w) { run_gemm(w, c); }});
+          }
+        }
+      }
+    }
+  }
+  const GemmCase empty{4, 5, 0, Transpose::no, Transpose::no, Write::overwrite, true, 0};
+  cases.push_back({"gemm_no_inner_dim", [empty](Workbench& w) { run_gemm(w, empty); }});
+  const GemmCase none{0, 5, 3, Transpose::no, Transpose::no, Write::overwrite, false, 0};
+  cases.push_back({"gemm_no_rows", [none](Workbench& w) { run_gemm(w, none); }});
+  return cases;
+}
+
+std::vector<Case> add_cases() {
+  std::vector<Case> cases;
+  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{1, 1}, {7, 33}, {129, 257}}) {
+    for (const auto gap : {0, 3}) {
+      for (const auto bias : {false, true}) {
+        cases.push_back({core::format("add_{}x{}_gap{}{}", rows, cols, gap, bias ? "_bias" : ""),
+                         [rows = rows, cols = cols, gap, bias](Workbench& w) {
+                           const auto a = w.input(rows, cols, 1.0, gap);
+                           const auto b = w.input(rows, cols);
+                           const auto shift = bias ? w.input(1, cols) : TensorView{};
+                           const auto out = w.output(rows, cols, gap);
+                           w.kernels().add(w.stream(), a, b, shift, out);
+                           w.kernels().add(w.stream(), a, b, shift, a);
+                           w.result("out", out);
+                           w.result("in place", a);
+                         }});
+      }
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> column_sum_cases() {
+  std::vector<Case> cases;
+  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{1, 5}, {67, 1}, {300, 1100}}) {
+    cases.push_back({core::format("column_sum_{}x{}", rows, cols), [rows = rows, cols = cols](Workbench& w) {
+                       const auto x = w.input(rows, cols, 1.0, 3);
+                       const auto out = w.input(1, cols);
+                       w.kernels().column_sum(w.stream(), x, out);
+                       w.result("out", out);
+                     }});
+    cases.push_back(
+        {core::format("sum_of_squares_{}x{}", rows, cols), [rows = rows, cols = cols](Workbench& w) {
+           const auto out = w.filled(DType::f64, 1, 1, 3.0);
+           w.kernels().sum_of_squares(w.stream(), w.input(rows, cols, 1.0, 3), out);
+           w.kernels().sum_of_squares(w.stream(), w.input(rows, cols), out);
+           w.result("out", out);
+         }});
+  }
+  return cases;
+}
+
+std::vector<Case> embedding_cases() {
+  std::vector<Case> cases;
+  for (const auto& [tokens, width] : {std::pair<int64_t, int64_t>{1, 3}, {50, 33}, {600, 64}}) {
+    for (const int64_t first : {0, 10}) {
+      cases.push_back({core::format("embedding_{}x{}_from{}", tokens, width, first),
+                       [tokens = tokens, width = width, first](Workbench& w) {
+                         const auto ids = w.ids(tokens, 0, 39);
+                         const auto table = w.input(17, width, 1.0, 2);
+                         const auto out = w.output(tokens, width, 3);
+                         const auto dtable = w.input(17, width, 1.0, 1);
+                         w.kernels().embedding(w.stream(), ids, table, first, out);
+                         w.kernels().embedding_backward(w.stream(), ids, w.input(tokens, width), first,
+                                                        dtable);
+                         w.result("out", out);
+                         w.result("dtable", dtable);
+                       }});
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> position_cases() {
+  std::vector<Case> cases;
+  for (const auto& [samples, count, width] : {std::array<int64_t, 3>{1, 1, 1}, {3, 7, 33}, {4, 40, 129}}) {
+    cases.push_back({core::format("positions_{}x{}x{}", samples, count, width),
+                     [samples = samples, count = count, width = width](Workbench& w) {
+                       const auto x = w.input(samples * count, width, 1.0, 2);
+                       const auto table = w.input(count + 5, width);
+                       const auto out = w.output(samples * count, width);
+                       const auto dtable = w.input(count + 5, width, 1.0, 3);
+                       w.kernels().add_positions(w.stream(), x, table, 4, samples, out);
+                       w.kernels().add_positions_backward(w.stream(), x, 4, samples, dtable);
+                       w.kernels().add_positions(w.stream(), x, table, 4, samples, x);
+                       w.result("out", out);
+                       w.result("dtable", dtable);
+                       w.result("in place", x);
+                     }});
+  }
+  return cases;
+}
+
+std::vector<Case> fill_and_copy_cases() {
+  std::vector<Case> cases;
+  for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{1, 1}, {9, 31}, {130, 200}}) {
+    for (const auto gap : {0, 3}) {
+      cases.push_back({core::format("fill_and_copy_{}x{}_gap{}", rows, cols, gap),
+                       [rows = rows, cols = cols, gap](Workbench& w) {
+                         const auto from = w.input(rows, cols, 1.0, gap);
+                         const auto to = w.output(rows, cols, 2 * gap);
+                         const auto constant = w.output(rows, cols, gap);
+                         w.kernels().copy(w.stream(), from, to);
+                         w.kernels().fill(w.stream(), constant, -2.5);
+                         w.result("copy", to);
+                         w.result("fill", constant);
+                       },
+                       0.0});
+    }
+  }
+  return cases;
+}
+
+}  // namespace galvatron::kernels::test

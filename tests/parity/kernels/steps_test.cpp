@@ -1,0 +1,102 @@
+// Every kernel call of the table: fp32 against the fp64 oracle, twice for the same bits, on one and two
+// threads, and dry.
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/errors.hpp"
+#include "parity/kernels/cases.hpp"
+
+namespace galvatron::kernels::test {
+namespace {
+
+struct StepRow {
+  const char* step;
+  std::vector<Case> (*cases)();
+};
+
+constexpr StepRow steps[] = {
+    {"gemm", gemm_cases},
+    {"add", add_cases},
+    {"column_sum and sum_of_squares", column_sum_cases},
+    {"embedding", embedding_cases},
+    {"positions", position_cases},
+    {"fill and copy", fill_and_copy_cases},
+    {"norm", norm_cases},
+    {"activation", activation_cases},
+    {"attention", attention_cases},
+    {"cross_entropy", cross_entropy_cases},
+    {"adamw and sgd", optimizer_cases},
+};
+
+std::vector<Case> all_cases() {
+  std::vector<Case> all;
+  for (const auto& row : steps) {
+    for (auto& one : row.cases()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::vector<Result> run(const Case& one, DeviceKind kind, DType dtype, int threads) {
+  Workbench w(kind, dtype, threads);
+  one.run(w);
+  w.expect_guards_intact();
+  return w.results();
+}
+
+double largest(const std::vector<double>& values) {
+  double most = 0;
+  for (const auto value : values) most = std::max(most, std::abs(value));
+  return most;
+}
+
+void expect_near(const std::vector<Result>& got, const std::vector<Result>& expected, double tolerance) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t r = 0; r < got.size(); ++r) {
+    ASSERT_EQ(got[r].values.size(), expected[r].values.size()) << got[r].name;
+    const auto bound = tolerance * std::max(largest(expected[r].values), 1e-3);
+    for (size_t i = 0; i < got[r].values.size(); ++i) {
+      ASSERT_LE(std::abs(got[r].values[i] - expected[r].values[i]), bound)
+          << got[r].name << "[" << i << "]: expected " << expected[r].values[i] << ", got "
+          << got[r].values[i];
+    }
+  }
+}
+
+void expect_same_bits(const std::vector<Result>& first, const std::vector<Result>& second) {
+  for (size_t r = 0; r < first.size(); ++r) {
+    for (size_t i = 0; i < first[r].values.size(); ++i) {
+      ASSERT_EQ(std::memcmp(&first[r].values[i], &second[r].values[i], sizeof(double)), 0)
+          << first[r].name << "[" << i << "]: " << first[r].values[i] << " then " << second[r].values[i];
+    }
+  }
+}
+
+class Steps : public testing::TestWithParam<Case> {};
+
+TEST_P(Steps, Fp32AgreesWithFp64) {
+  expect_near(run(GetParam(), DeviceKind::cpu, DType::f32, 1),
+              run(GetParam(), DeviceKind::cpu, DType::f64, 1), GetParam().tolerance);
+}
+
+TEST_P(Steps, TwoThreadsAgreeWithOneAndRepeatTheirBits) {
+  const auto two = run(GetParam(), DeviceKind::cpu, DType::f32, 2);
+  expect_near(two, run(GetParam(), DeviceKind::cpu, DType::f32, 1), GetParam().tolerance);
+  expect_same_bits(two, run(GetParam(), DeviceKind::cpu, DType::f32, 2));
+}
+
+TEST_P(Steps, ThreeThreadsAgreeWithTheOracle) {
+  expect_near(run(GetParam(), DeviceKind::cpu, DType::f32, 3),
+              run(GetParam(), DeviceKind::cpu, DType::f64, 1), GetParam().tolerance);
+}
+
+TEST_P(Steps, DryAcceptsTheSameCall) {
+  EXPECT_NO_THROW(run(GetParam(), DeviceKind::dry, DType::f32, 2));
+  EXPECT_NO_THROW(run(GetParam(), DeviceKind::dry, DType::f64, 2));
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Steps, testing::ValuesIn(all_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace galvatron::kernels::test
