@@ -1,0 +1,135 @@
+// Plan files: what is written is read back, and whatever else stands in one ends in a UserError that says
+// what is wrong.
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "core/random.hpp"
+#include "plan/by_hand.hpp"
+#include "plan/plan.hpp"
+#include "support/models.hpp"
+
+namespace galvatron::plan {
+namespace {
+
+const spec::ModelSpec model = testing::small_model(3);
+
+Plan priced_plan() {
+  UniformPlan wish;
+  wish.world = 4;
+  wish.batch = 8;
+  wish.pp = 2;
+  wish.zero = 1;
+  wish.microbatches = 4;
+  Plan plan = plan_by_hand(wish, model);
+  plan.layers[3].recompute = spec::Recompute::full;
+  plan.layers[4].zero = 3;
+  plan.predicted_step_seconds = 0.1 + 0.2;
+  plan.profile_fingerprint = "a \"quoted\" \\ name\twith a tab";
+  for (int stage = 0; stage < 2; ++stage)
+    plan.predictions.push_back({.forward_seconds = 1.0 / 3,
+                                .backward_seconds = 2e-7,
+                                .step_seconds = 5,
+                                .memory_bytes = int64_t{3} << 40,
+                                .time_terms = {{"forward gemm", 1e-3 / 7}, {"a transfer", 0}},
+                                .memory_terms = {{"saved", 1234567890123.0}, {"parameters", 12}}});
+  return plan;
+}
+
+TEST(PlanFile, RoundTrip) {
+  const Plan plan = priced_plan();
+  const std::string text = to_toml(plan, model);
+  const Plan back = plan_from_toml(text, "plan.toml", model);
+  EXPECT_EQ(back, plan) << text;
+  EXPECT_EQ(to_toml(back, model), text);
+}
+
+TEST(PlanFile, OneTablePerRunOfEqualLayers) {
+  const std::string text = to_toml(priced_plan(), model);
+  size_t tables = 0;
+  for (size_t at = text.find("[[layer]]"); at != std::string::npos; at = text.find("[[layer]]", at + 1))
+    ++tables;
+  EXPECT_EQ(tables, 4u) << text;
+  EXPECT_NE(text.find("[[layer]]  # embedding … blocks.0.mlp\nfirst = 0\nlast = 2\n"), std::string::npos)
+      << text;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    plan_from_toml(text, "p.toml", model);
+  } catch (const core::UserError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+TEST(PlanFile, SaysWhatIsWrong) {
+  const std::string good = to_toml(priced_plan(), model);
+  const std::pair<std::pair<const char*, const char*>, const char*> cases[] = {
+      {{"version = 1", "version = 7"}, "p.toml:3: version 7 is not one that this program reads (1)"},
+      {{"world = 4", "worl = 4"}, "'world' is missing"},
+      {{"world = 4", "worl = 4"}, "p.toml:4: unknown key 'worl' (did you mean 'world'?)"},
+      {{"batch = 8", "batch = \"8\""}, "p.toml:5: batch must be an integer from 1 to"},
+      {{"schedule = \"1f1b\"", "schedule = \"1b1f\""}, "unknown schedule '1b1f'; there are '1f1b', 'gpipe'"},
+      {{"[[0, 4], [5, 7]]", "[[0, 4], 5]"}, "stages must be a list of [first layer, last layer]"},
+      {{"[[0, 4], [5, 7]]", "[[0, 4], [6, 7]]"}, "stage 1 starts at layer 6, but layer 5 is next"},
+      {{"dp = 2", "dq = 2"}, "[[layer]] unknown key 'dq' (did you mean 'dp'?)"},
+      {{"dp = 2", "dp = 4000000000"}, "[[layer]] dp must be an integer from 1 to"},
+      {{"recompute = \"none\"", "recompute = true"}, "[[layer]] recompute must be \"none\" or \"full\""},
+      {{"last = 2", "last = 1"}, "1 of 8 layers have no [[layer]], the first is layer 2"},
+      {{"last = 2", "last = 3"}, "[[layer]] layer 3 has a strategy in line"},
+      {{"last = 2", "last = 99"}, "is not a range of the model's layers 0 … 7"},
+      {{"zero = 1", "zero = 7"}, "ZeRO level 7 is not one of 0, 1, 2, 3"},
+      {{"forward_seconds = 0", "forward_seconds = -0"}, "forward_seconds must be a number of at least 0"},
+      {{"[\"saved\", 1234567890123]", "[\"saved\"]"}, "memory_terms must be a list of [name, number]"},
+      {{"world = 4", "world = = 4"}, "p.toml:4: "},
+  };
+  for (const auto& [change, expected] : cases) {
+    const std::string got = refusal(replaced(good, change.first, change.second));
+    EXPECT_NE(got.find(expected), std::string::npos) << change.second << "\ngot: " << got;
+  }
+}
+
+TEST(PlanFile, SaysEverythingAtOnce) {
+  std::string text = replaced(to_toml(priced_plan(), model), "batch = 8", "batch = 0");
+  text = replaced(text, "zero = 1", "zerro = 1");
+  text = replaced(text, "schedule = \"1f1b\"", "schedule = 3");
+  const std::string got = refusal(text);
+  EXPECT_EQ(std::count(got.begin(), got.end(), '\n'), 2) << got;
+}
+
+TEST(PlanFile, BrokenFilesOnlyEverRaiseUserErrors) {
+  const std::string good = to_toml(priced_plan(), model);
+  for (const char* text :
+       {"", "=", "[[layer]]", "layer = 3", "stages = []", "[[layer]]\nfirst = 0\nlast = -1", "\xff\xfe",
+        "stages = [[0, 9223372036854775807]]", "prediction = [1, 2]", "[layer]\nfirst = 0"})
+    EXPECT_NE(refusal(text), "none") << text;
+  const uint64_t key = core::key_of(7, "broken plan files");
+  for (uint64_t round = 0; round < 3000; ++round) {
+    std::string text = good;
+    const auto at =
+        static_cast<size_t>(core::uniform_below(key, 4 * round, static_cast<int64_t>(text.size())));
+    switch (core::uniform_below(key, 4 * round + 1, 4)) {
+      case 0:
+        text[at] = static_cast<char>(core::uniform_below(key, 4 * round + 2, 256));
+        break;
+      case 1:
+        text.erase(at, static_cast<size_t>(core::uniform_below(key, 4 * round + 2, 40)));
+        break;
+      case 2:
+        text.insert(at, text.substr(static_cast<size_t>(core::uniform_below(key, 4 * round + 2, 200)), 30));
+        break;
+      default:
+        text.resize(at);
+    }
+    EXPECT_NO_THROW(refusal(text)) << "round " << round << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace galvatron::plan
