@@ -1,0 +1,228 @@
+// The save protocol, step by step: lay out, write, seal, read back, rename. Every step is a meeting point, so
+// that a disk failing on one rank ends the save on all of them and leaves the older files as they were.
+#include <chrono>
+#include <cstring>
+
+#include "core/errors.hpp"
+#include "core/fingerprint.hpp"
+#include "core/format.hpp"
+#include "store/checkpoint.hpp"
+#include "store/checkpoint_folder.hpp"
+#include "store/checkpoint_pieces.hpp"
+#include "store/checkpoint_schema.hpp"
+#include "store/file.hpp"
+#include "store/sealed_file.hpp"
+
+namespace galvatron::store {
+namespace {
+
+/// One save under way. Each method is one collective step.
+class Save {
+ public:
+  Save(comm::World& world, std::filesystem::path path, const CheckpointState& state,
+       const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces)
+      : world_(world), path_(std::move(path)), state_(state), tensors_(tensors), pieces_(pieces) {
+    temporary_ = path_;
+    temporary_ += ".tmp";
+  }
+
+  void check_call();
+  void lay_out();
+  void write();
+  void seal_file();
+  void read_back();
+  std::vector<std::filesystem::path> publish(int64_t keep);
+  void give_up() noexcept;
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  std::vector<BlockRow> rows(int rank) const {
+    return rows_of(tensors_, stretches_[static_cast<size_t>(rank)], rank, layout_);
+  }
+  int64_t table_address(int rank) const {
+    return layout_.table + first_row_[static_cast<size_t>(rank)] * static_cast<int64_t>(sizeof(BlockRow));
+  }
+  File open_written(File::Mode mode) const;
+  bool root() const { return world_.rank() == 0; }
+
+  comm::World& world_;
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  const CheckpointState& state_;
+  const std::vector<TensorInfo>& tensors_;
+  std::span<const Piece> pieces_;
+  std::vector<std::vector<Stretch>> stretches_;
+  std::vector<int64_t> first_row_;  ///< per rank, and the total behind the last
+  Layout layout_;
+  int64_t bytes_ = 0;
+};
+
+/// What must be equal on all ranks, as one number.
+int64_t call_fingerprint(const std::filesystem::path& path, const CheckpointState& state,
+                         const std::vector<TensorInfo>& tensors) {
+  std::string text = core::format("{}|{}|{}|{}|", path.string(), state.step, state.samples, state.seed);
+  for (const auto& tensor : tensors) {
+    text += tensor.name + "|" + std::string(core::name(tensor.dtype));
+    for (const auto extent : tensor.shape) text += core::format(",{}", extent);
+    text += "\n";
+  }
+  return static_cast<int64_t>(core::fnv1a(text));
+}
+
+void Save::check_call() {
+  const auto prints = world_.all_gather(call_fingerprint(path_, state_, tensors_));
+  stretches_ = gather_stretches(world_, pieces_);
+  world_.agree("check the pieces of a checkpoint", [&] {
+    for (size_t rank = 1; rank < prints.size(); ++rank) {
+      if (prints[rank] != prints[0])
+        throw core::InternalError(core::format("ranks 0 and {} save different checkpoints", rank));
+    }
+    check_coverage(tensors_, stretches_);
+  });
+  first_row_.assign(1, 0);
+  for (const auto& stretches : stretches_)
+    first_row_.push_back(first_row_.back() + row_count(tensors_, stretches));
+}
+
+void Save::lay_out() {
+  std::string text;
+  world_.agree("create a checkpoint", [&] {
+    if (!root()) return;
+    std::error_code ignored;
+    std::filesystem::remove(temporary_, ignored);  // of a killed save; a failure shows at the creation
+    const auto layout = create_layout(temporary_, state_, tensors_, first_row_.back());
+    text.assign(reinterpret_cast<const char*>(layout.tensors.data()),
+                layout.tensors.size() * sizeof(int64_t));
+    text.append(reinterpret_cast<const char*>(&layout.table), sizeof(int64_t));
+  });
+  text = world_.broadcast(std::move(text), 0);
+  GALV_ASSERT(text.size() == (tensors_.size() + 1) * sizeof(int64_t), text.size(), tensors_.size());
+  layout_.tensors.resize(tensors_.size());
+  std::memcpy(layout_.tensors.data(), text.data(), text.size() - sizeof(int64_t));
+  std::memcpy(&layout_.table, text.data() + text.size() - sizeof(int64_t), sizeof(int64_t));
+}
+
+File Save::open_written(File::Mode mode) const {
+  if (!root() && !std::filesystem::exists(temporary_))
+    throw DiskError(
+        core::format("{} was created by rank 0 on {} and is not visible on {}: checkpoints need a file "
+                     "system that all nodes share",
+                     temporary_.string(), world_.host_of(0), world_.host_of(world_.node())));
+  return File(temporary_, mode);
+}
+
+void Save::write() {
+  world_.agree("write a checkpoint", [&] {
+    const auto file = open_written(File::Mode::update);
+    auto mine = rows(world_.rank());
+    auto row = mine.begin();
+    for (const auto& piece : pieces_) {
+      const auto size = core::size_of(tensors_[static_cast<size_t>(piece.tensor)].dtype);
+      for (int64_t done = 0; done < piece.count; done += row->count, ++row) {
+        if (done > 0 && row == mine.end()) throw core::InternalError("pieces and blocks do not match");
+        const std::span<const std::byte> bytes(piece.data + done * size, static_cast<size_t>(row->bytes));
+        row->hash = hash_of(bytes);
+        file.write(row->address, bytes);
+      }
+    }
+    if (!mine.empty()) file.write(table_address(world_.rank()), std::as_bytes(std::span(mine)));
+    file.sync();
+  });
+}
+
+void Save::seal_file() {
+  world_.agree("seal a checkpoint", [&] {
+    if (!root()) return;
+    const File file(temporary_, File::Mode::update);
+    seal(file, SealedKind::checkpoint, layout_.table, first_row_.back());
+    file.sync();
+    bytes_ = file.size();
+    sync_folder(path_.parent_path().empty() ? "." : path_.parent_path());
+  });
+}
+
+void Save::read_back() {
+  // Each rank reads what a rank of the next node wrote, so that a folder that is not shared, or a node's own
+  // cache, cannot pass for the disk.
+  const int writer = (world_.rank() + world_.local_size()) % world_.size();
+  world_.agree("read a checkpoint back", [&] {
+    const auto file = open_written(File::Mode::read);
+    if (root()) {
+      try {
+        open_sealed(temporary_, SealedKind::checkpoint);
+      } catch (const core::UserError& error) {
+        throw DiskError(error.what());
+      }
+    }
+    const auto expected = rows(writer);
+    std::vector<BlockRow> found(expected.size());
+    if (!found.empty()) file.read(table_address(writer), std::as_writable_bytes(std::span(found)));
+    std::vector<std::byte> scratch;
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (found[i].address != expected[i].address || found[i].bytes != expected[i].bytes ||
+          !row_is_whole(file, found[i], scratch))
+        throw DiskError(core::format("{} does not hold what rank {} wrote: tensor '{}', elements {} to {}",
+                                     temporary_.string(), writer,
+                                     tensors_[static_cast<size_t>(expected[i].tensor)].name,
+                                     expected[i].offset, expected[i].offset + expected[i].count));
+    }
+  });
+}
+
+std::vector<std::filesystem::path> Save::publish(int64_t keep) {
+  const auto folder = path_.parent_path().empty() ? std::filesystem::path(".") : path_.parent_path();
+  std::string pruned;
+  world_.agree("rename a checkpoint", [&] {
+    if (!root()) return;
+    rename_file(temporary_, path_);
+    sync_folder(folder);
+    if (keep <= 0) return;
+    for (const auto& path : CheckpointFolder(folder).prune(keep, state_.run)) pruned += path.string() + "\n";
+  });
+  const auto sizes = world_.all_gather(bytes_);
+  bytes_ = sizes[0];
+  pruned = world_.broadcast(std::move(pruned), 0);
+  std::vector<std::filesystem::path> paths;
+  for (size_t at = 0; at < pruned.size();) {
+    const auto end = pruned.find('\n', at);
+    paths.emplace_back(pruned.substr(at, end - at));
+    at = end + 1;
+  }
+  return paths;
+}
+
+void Save::give_up() noexcept {
+  if (!root()) return;
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);
+}
+
+}  // namespace
+
+SaveReport save_checkpoint(comm::World& world, const std::filesystem::path& path,
+                           const CheckpointState& state, const std::vector<TensorInfo>& tensors,
+                           std::span<const Piece> pieces, const CheckpointOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  SaveReport report;
+  Save save(world, path, state, tensors, pieces);
+  save.check_call();
+  try {
+    save.lay_out();
+    save.write();
+    save.seal_file();
+    save.read_back();
+    report.pruned = save.publish(options.keep);
+    report.bytes = save.bytes();
+  } catch (const core::AgreedError& error) {
+    save.give_up();
+    if (error.code() != core::ExitCode::environment) throw;  // DiskError has this code, defects have others
+    report.outcome = SaveOutcome::failed;
+    report.problem = error.what();
+  }
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  world.all_reduce(std::span(&seconds, 1), core::ReduceOp::max);
+  report.seconds = seconds;
+  return report;
+}
+
+}  // namespace galvatron::store
