@@ -1,4 +1,6 @@
 // The program's entry: it hands the words of the command line to the app room and returns its exit code.
-int main() {
-  return 0;
+#include "app/app.hpp"
+
+int main(int argc, char** argv) {
+  return galvatron::app::run({argv + 1, argv + argc});
 }

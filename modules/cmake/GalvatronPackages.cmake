@@ -24,6 +24,7 @@ endfunction()
 
 # MPI: the C interface only.
 set(MPI_CXX_SKIP_MPICXX ON)
+set(MPI_DETERMINE_LIBRARY_VERSION ON)
 find_package(MPI REQUIRED COMPONENTS C CXX)
 galvatron_ext(mpi MPI::MPI_CXX)
 target_compile_definitions(galvatron_ext_mpi INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)

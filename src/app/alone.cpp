@@ -1,0 +1,42 @@
+// Reading what a verb needs, and playing it where no ranks are needed.
+#include "app/alone.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "core/format.hpp"
+#include "deck/deck.hpp"
+
+namespace galvatron::app {
+
+std::string read_text(const std::string& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) throw core::UserError(file + ": is a folder, not a file");
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (!in) throw core::UserError(file + ": cannot be read");
+  return bytes;
+}
+
+deck::DeckValues deck_of(const Verb& verb, const CommandLine& line, const std::string& bytes) {
+  std::vector<std::string> problems = line.problems;
+  deck::DeckValues values;
+  if (verb.argument == Argument::deck && !line.file.empty()) {
+    try {
+      values = deck::parse_deck(bytes, line.file, line.overrides);
+    } catch (const core::UserError& error) {
+      problems.emplace_back(error.what());
+    }
+  }
+  if (!problems.empty()) throw core::UserError(core::join(problems, "\n"));
+  return values;
+}
+
+core::ExitCode play_alone(const Verb& verb, const CommandLine& line, Console& console, Result& result) {
+  const bool reads_deck = verb.argument == Argument::deck && !line.file.empty();
+  Context context{line, deck_of(verb, line, reads_deck ? read_text(line.file) : ""), console, result};
+  return verb.play(context);
+}
+
+}  // namespace galvatron::app

@@ -1,0 +1,115 @@
+// From the command line to a verb, and from any exception to one message and one exit code. Everything that
+// ends the process goes through here.
+#include "app/app.hpp"
+
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+
+#include "app/alone.hpp"
+#include "app/build_info.hpp"
+#include "app/failure.hpp"
+#include "app/verbs.hpp"
+#include "core/format.hpp"
+#include "deck/suggest.hpp"
+
+namespace galvatron::app {
+namespace {
+
+using core::ExitCode;
+
+/// The rank that the launcher gave this process, before MPI is started and for what never starts it; 0 alone.
+int launcher_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* text = std::getenv(name)) return std::atoi(text);
+  }
+  return 0;
+}
+
+std::optional<Verb> find_verb(const std::string& name) {
+  for (Verb& verb : verbs()) {
+    if (verb.name == name) return std::move(verb);
+  }
+  return std::nullopt;
+}
+
+std::string unknown_verb(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs()) names.push_back(verb.name);
+  const std::string near = deck::nearest(name, names);
+  return core::format("command line: unknown verb '{}'{}; the verbs are {}", name,
+                      near.empty() ? "" : " (did you mean '" + near + "'?)", core::join(names, ", "));
+}
+
+/// What is asked for without a verb: --version and --help.
+std::optional<std::string> document(const CommandLine& line, const std::optional<Verb>& verb) {
+  if (line.version == VersionForm::text) return version_text();
+  if (line.version == VersionForm::json) return version_json();
+  if (line.help) return verb ? help_text(*verb) : help_text();
+  return std::nullopt;
+}
+
+/// Everything about the words that can be said before the verb plays.
+void add_problems(const std::optional<Verb>& verb, CommandLine& line) {
+  if (line.verb.empty()) {
+    line.problems.emplace_back("command line: a verb is missing; see galvatron --help");
+    return;
+  }
+  if (!verb) {
+    line.problems.push_back(unknown_verb(line.verb));
+    return;
+  }
+  if (verb->argument != Argument::none && line.file.empty()) {
+    line.problems.push_back(core::format("command line: {} needs a {}; see galvatron {} --help", verb->name,
+                                         verb->argument == Argument::deck ? "deck" : "file", verb->name));
+  }
+  if (verb->argument == Argument::none && !line.file.empty()) {
+    line.problems.push_back(core::format("command line: {} takes no file", verb->name));
+  }
+}
+
+/// Every process may be on another kind of node, so each one that cannot go on says so itself.
+void check_processor(Console& console) {
+  const auto missing = missing_instruction_sets();
+  if (missing.empty()) return;
+  console.set_speaker(Speaker::yes);
+  throw core::UserError(ExitCode::environment,
+                        "this processor lacks " + core::join(missing, ", ") +
+                            ", which this build uses; build again with another GALVATRON_MARCH");
+}
+
+ExitCode play(const std::optional<Verb>& verb, const CommandLine& line, Console& console, Result& result) {
+  check_processor(console);
+  if (const auto text = document(line, verb)) {
+    console.print(*text);
+    return ExitCode::finished;
+  }
+  if (!verb) throw core::UserError(core::join(line.problems, "\n"));
+  return play_alone(*verb, line, console, result);
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& words) {
+  CommandLine line = parse_command_line(words);
+  const std::optional<Verb> verb = find_verb(line.verb);
+  const bool only_document = line.version != VersionForm::none || line.help;
+  if (!only_document) add_problems(verb, line);
+
+  Console console(std::cout, std::cerr, line.verbosity, launcher_rank() == 0 ? Speaker::yes : Speaker::no);
+  Result result;
+  ExitCode code = ExitCode::finished;
+  try {
+    code = play(verb, line, console, result);
+  } catch (...) {
+    const Failure failure = describe(std::current_exception(), 1);
+    console.error(failure.text);
+    code = failure.code;
+  }
+  if (!only_document && (!verb || verb->ending == Ending::result)) {
+    console.print(result.line(line.verb, static_cast<int>(code)));
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace galvatron::app

@@ -1,0 +1,27 @@
+#pragma once
+// The words of the command line, sorted: galvatron VERB DECK [section.key=VALUE …] [options].
+
+#include <string>
+#include <vector>
+
+namespace galvatron::app {
+
+enum class Verbosity { quiet, normal, verbose };
+enum class VersionForm { none, text, json };
+
+struct CommandLine {
+  std::string verb;                    ///< empty where none was given
+  std::string file;                    ///< the deck, or the FILE of verbs that take one; empty likewise
+  std::vector<std::string> overrides;  ///< "section.key=VALUE"; --out and --resume are among them
+  bool overwrite = false;
+  bool help = false;
+  VersionForm version = VersionForm::none;
+  Verbosity verbosity = Verbosity::normal;
+  std::vector<std::string> problems;  ///< what could not be understood
+};
+
+/// Sorts the words. What is wrong with them is in `problems` and thrown by whoever knows which ranks there
+/// are.
+CommandLine parse_command_line(const std::vector<std::string>& words);
+
+}  // namespace galvatron::app

@@ -1,0 +1,21 @@
+#pragma once
+// What every verb is given.
+
+#include "app/cli.hpp"
+#include "app/console.hpp"
+#include "app/result.hpp"
+#include "deck/sections.hpp"
+
+namespace galvatron::app {
+
+class Ranks;
+
+struct Context {
+  const CommandLine& line;
+  deck::DeckValues deck;   ///< the defaults for verbs that read no deck
+  Console& console;        ///< also the core::Log that rooms take
+  Result& result;          ///< what the RESULT line shall say
+  Ranks* ranks = nullptr;  ///< MPI, this rank's device, the world; null for verbs that need no ranks
+};
+
+}  // namespace galvatron::app

@@ -1,0 +1,68 @@
+// The table of verbs and the help that is made from it.
+#include "app/verbs.hpp"
+
+#include "core/format.hpp"
+
+namespace galvatron::app {
+namespace {
+
+using core::format;
+
+const char* const usage_options =
+    "Options:\n"
+    "  section.key=VALUE          set a key of the deck; VALUE is TOML, else a string\n"
+    "  --out DIR                  the run folder (run.out)\n"
+    "  --resume auto|never|PATH   where to go on from (train.resume)\n"
+    "  --overwrite                allow another run's folder to be used\n"
+    "  -q, --quiet                results, warnings and errors only\n"
+    "  -v, --verbose              say more\n";
+
+const char* const usage_codes =
+    "Exit codes: 0 finished, 1 internal error, 2 bad deck or command line, 3 environment, 4 no plan fits, 5 "
+    "data,\n"
+    "6 checkpoint, 7 numerical, 8 out of memory, 9 hang, 75 saved, please requeue.\n";
+
+std::string usage_line(const Verb& verb) {
+  switch (verb.argument) {
+    case Argument::none:
+      return format("galvatron {}\n", verb.name);
+    case Argument::file:
+      return format("galvatron {} FILE\n", verb.name);
+    case Argument::deck:
+      return format("galvatron {} DECK [section.key=VALUE …] [options]\n", verb.name);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<Verb> verbs() {
+  using enum Launch;
+  return {
+      {"check", alone, Argument::deck, Ending::result, check_verb,
+       "read a deck and say what is wrong with it"},
+      {"manual", alone, Argument::none, Ending::document, manual_verb,
+       "print the manual of the deck, in Markdown"},
+  };
+}
+
+std::string help_text() {
+  std::string out =
+      "galvatron: automatic hybrid-parallel training of transformers, on any number of ranks\n\n"
+      "  galvatron VERB DECK [section.key=VALUE …] [options]\n"
+      "  galvatron --version [--json]\n"
+      "  galvatron VERB --help\n\nVerbs:\n";
+  for (const Verb& verb : verbs()) out += format("  {:<10} {}\n", verb.name, verb.summary);
+  return out + "\n" + usage_options + "\n" + usage_codes;
+}
+
+std::string help_text(const Verb& verb) {
+  std::string out = format("galvatron {}: {}\n\n  {}", verb.name, verb.summary, usage_line(verb));
+  if (verb.launch == Launch::ranks) {
+    out += "\nRuns on one rank as it is, and on several under mpirun or srun.\n";
+  }
+  if (verb.argument == Argument::deck) out += std::string("\n") + usage_options;
+  return out + "\n" + usage_codes;
+}
+
+}  // namespace galvatron::app

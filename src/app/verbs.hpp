@@ -1,0 +1,40 @@
+#pragma once
+// The verbs of the program. To add one: a file app/<verb>.cpp with `core::ExitCode <verb>_verb(Context&)`,
+// its declaration here, and one row in verbs.cpp.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/context.hpp"
+#include "core/errors.hpp"
+
+namespace galvatron::app {
+
+/// Whether MPI is started. Verbs without ranks never touch it: on login nodes that can abort or hang.
+enum class Launch { alone, ranks };
+/// What follows the verb on the command line.
+enum class Argument { none, deck, file };
+/// Whether a RESULT line ends the output, or the output is a document of its own.
+enum class Ending { result, document };
+
+struct Verb {
+  std::string name;
+  Launch launch;
+  Argument argument;
+  Ending ending;
+  core::ExitCode (*play)(Context&);
+  std::string summary;  ///< one line for --help
+};
+
+/// All verbs, in the order of --help.
+std::vector<Verb> verbs();
+
+/// `galvatron --help`, and `galvatron VERB --help`.
+std::string help_text();
+std::string help_text(const Verb& verb);
+
+core::ExitCode check_verb(Context& context);
+core::ExitCode manual_verb(Context& context);
+
+}  // namespace galvatron::app
