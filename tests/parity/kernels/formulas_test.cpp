@@ -84,6 +84,26 @@ INSTANTIATE_TEST_SUITE_P(Pieces, TokenOrders,
 
 class EveryDType : public testing::TestWithParam<DType> {};
 
+/// The problem `whole` cut into three slices of the vocabulary; the middle one adds the loss.
+std::vector<CrossEntropyArgs> three_slices(Workbench& w, const CrossEntropyArgs& whole,
+                                           const TensorView& statistics, int64_t slice) {
+  std::vector<CrossEntropyArgs> parts;
+  for (int64_t i = 0; i < 3; ++i) {
+    auto part = whole;
+    part.logits = w.output(whole.logits.rows, slice);
+    auto columns = whole.logits;
+    columns.data += i * slice * core::size_of(whole.logits.dtype);
+    columns.cols = slice;
+    w.kernels().copy(w.stream(), columns, part.logits);
+    part.vocab_begin = i * slice;
+    part.stats = statistics.row_range(3 * i, 3);
+    part.loss = w.filled(DType::f64, 1, 1, 0.0);
+    part.loss_weight = i == 1 ? 1.0 : 0.0;
+    parts.push_back(part);
+  }
+  return parts;
+}
+
 TEST_P(EveryDType, ThreeSlicesOfTheVocabularyAreTheWhole) {
   constexpr int64_t rows = 13;
   constexpr int64_t vocab = 40;  // slices of 17: 17 + 17 + 6 and 11 columns of padding
@@ -96,20 +116,7 @@ TEST_P(EveryDType, ThreeSlicesOfTheVocabularyAreTheWhole) {
   whole.vocab = vocab;
   whole.scale = 0.125;
   const auto statistics = w.filled(GetParam(), 9, rows, 0.0);
-  std::vector<CrossEntropyArgs> parts;
-  for (int64_t i = 0; i < 3; ++i) {
-    auto part = whole;
-    part.logits = w.output(rows, slice);
-    auto columns = whole.logits;
-    columns.data += i * slice * core::size_of(GetParam());
-    columns.cols = slice;
-    w.kernels().copy(w.stream(), columns, part.logits);
-    part.vocab_begin = i * slice;
-    part.stats = statistics.row_range(3 * i, 3);
-    part.loss = w.filled(DType::f64, 1, 1, 0.0);
-    part.loss_weight = i == 1 ? 1.0 : 0.0;
-    parts.push_back(part);
-  }
+  auto parts = three_slices(w, whole, statistics, slice);
   w.kernels().cross_entropy(w.stream(), whole);
 
   const auto reduce = [&](int64_t which, const std::function<double(double, double)>& join) {
