@@ -1,0 +1,71 @@
+#pragma once
+// The time that profiling may take, shared out among its phases. Every decision rides on a reduction, so all
+// ranks stop at the same place; what a phase leaves over goes to the ones behind it.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "comm/world.hpp"
+
+namespace galvatron::measure {
+
+/// Seconds on a steady clock.
+double now_seconds();
+
+/// The smallest step of that clock that this process sees, in seconds.
+double timer_resolution();
+
+struct BudgetHooks {
+  std::function<double()> clock = now_seconds;
+  /// True when this rank was asked to stop (a signal); one rank suffices.
+  std::function<bool()> stop_requested = [] { return false; };
+  /// Told what goes on each time the budget is looked at; for the watchdog.
+  std::function<void(const std::string&)> alive = [](const std::string&) {};
+};
+
+/// What one phase could do in its time.
+struct Coverage {
+  std::string phase;
+  double allotted_seconds = 0, spent_seconds = 0;
+  int64_t done = 0, wanted = 0;
+  std::string unit;  ///< of done and wanted, e.g. "pairs"
+  bool operator==(const Coverage&) const = default;
+};
+
+/// All members except `coverage` and `stopped` are collective.
+class Budget {
+ public:
+  Budget(comm::World& world, double seconds, BudgetHooks hooks = {});
+
+  /// Starts a phase with `share` (0 … 1) of what is left by now.
+  void begin(std::string phase, double share);
+  /// Seconds left to the phase, the same number on every rank; never above 0 once a stop was requested.
+  double left();
+  bool spent() { return left() <= 0; }
+  /// Ends the phase and notes what it covered.
+  void end(int64_t done, int64_t wanted, std::string unit);
+
+  const std::vector<Coverage>& coverage() const { return coverage_; }
+  bool stopped() const { return stopped_; }
+  double total_seconds() const { return seconds_; }
+
+ private:
+  double elapsed();
+
+  comm::World& world_;
+  double seconds_;
+  BudgetHooks hooks_;
+  double started_ = 0;
+  double phase_started_ = 0;  ///< seconds since `started_`
+  double allotted_ = 0;
+  std::string phase_;
+  bool stopped_ = false;
+  std::vector<Coverage> coverage_;
+};
+
+/// "links       5.0 s of 12.0 s   12 of 12 pairs" per phase, one a line.
+std::string coverage_text(const std::vector<Coverage>& coverage);
+
+}  // namespace galvatron::measure

@@ -1,0 +1,45 @@
+#pragma once
+// One direction of one link: how long a message of a given size takes from this rank to a peer. Both ranks
+// call it at the same time, one as the sender and one as the receiver.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "device/device.hpp"
+#include "measure/payload.hpp"
+#include "measure/sampler.hpp"
+
+namespace galvatron::measure {
+
+/// each: every message is filled anew and looked at, with nothing else going on in between (isolated pass).
+/// last: messages follow each other closely and the last one of each batch is looked at (loaded pass).
+enum class Check { each, last };
+
+struct PingResult {
+  std::vector<double> round_trips;  ///< seconds, there with the payload and back with 8 bytes; sender only
+  std::optional<Message> wrong;     ///< the first message that arrived damaged; receiver only
+  int64_t wrong_byte = 0;
+};
+
+/// Buffers of both roles for messages up to `largest` bytes.
+class PingBench {
+ public:
+  PingBench(comm::Communicator& comm, device::Device& device, int64_t largest);
+
+  PingResult send(int to, int64_t bytes, Check check, const SampleRule& rule);
+  /// Follows the sender's lead until that has enough. A damaged message is noted and the exchange goes on, so
+  /// that no rank is left waiting.
+  PingResult receive(int from, int64_t bytes, Check check);
+
+ private:
+  void tell(int peer, int64_t word);
+  int64_t hear(int peer);
+
+  comm::Communicator& comm_;
+  device::Buffer payload_;
+  device::Buffer token_;
+};
+
+}  // namespace galvatron::measure

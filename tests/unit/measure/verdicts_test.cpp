@@ -1,0 +1,63 @@
+// One slow thing in a pretended machine must be named, and nothing else.
+#include "measure/verdicts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/measure/pretended.hpp"
+
+namespace galvatron::measure {
+namespace {
+
+TEST(Verdicts, AnEvenMachineHasNone) {
+  EXPECT_TRUE(verdicts_of(pretended_machine(4, 2)).empty());
+  EXPECT_EQ(exclude_option({}), "");
+}
+
+TEST(Verdicts, ASlowLinkIsNamed) {
+  auto profile = pretended_machine(4, 2);
+  link_of(profile, 1, 6).bytes_per_second = 2e8;
+  const auto verdicts = verdicts_of(profile);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, SlowKind::link);
+  EXPECT_EQ(verdicts[0].from, 1);
+  EXPECT_EQ(verdicts[0].to, 6);
+  EXPECT_NE(verdicts[0].text.find("rank 1 (host0) to rank 6 (host3)"), std::string::npos) << verdicts[0].text;
+  EXPECT_EQ(exclude_option(verdicts), "") << "one slow link is no reason to leave a host out";
+}
+
+TEST(Verdicts, ALateLinkIsNamed) {
+  auto profile = pretended_machine(4, 2);
+  link_of(profile, 0, 1).latency_seconds = 1e-4;
+  const auto verdicts = verdicts_of(profile);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_NE(verdicts[0].text.find("latency"), std::string::npos) << verdicts[0].text;
+}
+
+TEST(Verdicts, ASlowNodeStandsForItsLinks) {
+  auto profile = pretended_machine(6, 1);
+  for (auto& link : profile.links)
+    if (link.from == 4 || link.to == 4) link.bytes_per_second *= 0.3;
+  const auto verdicts = verdicts_of(profile);
+  ASSERT_EQ(verdicts.size(), 1u) << "the node's links are not to be listed one by one";
+  EXPECT_EQ(verdicts[0].kind, SlowKind::node);
+  EXPECT_EQ(verdicts[0].host, "host4");
+  EXPECT_EQ(exclude_option(verdicts), "--exclude=host4");
+}
+
+TEST(Verdicts, ASlowDeviceIsNamed) {
+  auto profile = pretended_machine(4, 2);
+  profile.gemm_flops[5] = 2e10;
+  const auto verdicts = verdicts_of(profile);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, SlowKind::device);
+  EXPECT_NE(verdicts[0].text.find("rank 5 (host2)"), std::string::npos) << verdicts[0].text;
+  EXPECT_EQ(exclude_option(verdicts), "--exclude=host2");
+}
+
+TEST(Verdicts, TheFastLinksInsideANodeDoNotAccuseTheOthers) {
+  auto profile = pretended_machine(2, 4);  // inside: 20 × as fast as across
+  EXPECT_TRUE(verdicts_of(profile).empty());
+}
+
+}  // namespace
+}  // namespace galvatron::measure
