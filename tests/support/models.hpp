@@ -5,7 +5,7 @@
 
 #include "spec/model.hpp"
 
-namespace galvatron::testing {
+namespace galvatron::test {
 
 /// embedding, (attention, mlp) × blocks, head; GPT-like, tied unless said otherwise.
 inline spec::ModelSpec small_model(int64_t blocks, bool tied = true, int64_t hidden = 32) {
@@ -33,4 +33,4 @@ inline spec::ModelSpec small_model(int64_t blocks, bool tied = true, int64_t hid
   return model;
 }
 
-}  // namespace galvatron::testing
+}  // namespace galvatron::test

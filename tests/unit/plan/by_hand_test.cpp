@@ -21,7 +21,7 @@ std::vector<int64_t> sizes_of(const std::vector<StageLayers>& stages) {
 TEST(EvenStages, PlaceEveryLayerOnce) {
   for (const auto& [blocks, stages] :
        {std::pair{30, 4}, {7, 2}, {61, 16}, {40, 16}, {4, 5}, {4, 10}, {1, 1}}) {
-    const auto model = testing::small_model(blocks);
+    const auto model = test::small_model(blocks);
     const auto even = even_stages(model, stages);
     ASSERT_EQ(static_cast<int>(even.size()), stages);
     int64_t next = 0;
@@ -35,9 +35,9 @@ TEST(EvenStages, PlaceEveryLayerOnce) {
 }
 
 TEST(EvenStages, KeepBlocksWhole) {
-  EXPECT_EQ(sizes_of(even_stages(testing::small_model(7), 2)), (std::vector<int64_t>{9, 7}));
-  EXPECT_EQ(sizes_of(even_stages(testing::small_model(4), 1)), (std::vector<int64_t>{10}));
-  EXPECT_EQ(sizes_of(even_stages(testing::small_model(1), 4)), (std::vector<int64_t>{1, 1, 1, 1}));
+  EXPECT_EQ(sizes_of(even_stages(test::small_model(7), 2)), (std::vector<int64_t>{9, 7}));
+  EXPECT_EQ(sizes_of(even_stages(test::small_model(4), 1)), (std::vector<int64_t>{10}));
+  EXPECT_EQ(sizes_of(even_stages(test::small_model(1), 4)), (std::vector<int64_t>{1, 1, 1, 1}));
 }
 
 std::string refusal(const UniformPlan& wish, const spec::ModelSpec& model) {
@@ -50,7 +50,7 @@ std::string refusal(const UniformPlan& wish, const spec::ModelSpec& model) {
 }
 
 TEST(ByHand, FillsInWhatIsLeftOpen) {
-  const auto model = testing::small_model(3);
+  const auto model = test::small_model(3);
   UniformPlan wish;
   wish.world = 6;
   wish.batch = 24;
@@ -65,7 +65,7 @@ TEST(ByHand, FillsInWhatIsLeftOpen) {
 }
 
 TEST(ByHand, RecomputesWhereItHelps) {
-  const auto model = testing::small_model(2);
+  const auto model = test::small_model(2);
   UniformPlan wish;
   wish.batch = 4;
   wish.recompute = spec::Recompute::full;
@@ -79,7 +79,7 @@ TEST(ByHand, RecomputesWhereItHelps) {
 }
 
 TEST(ByHand, RefusesWithNumbers) {
-  const auto model = testing::small_model(3);
+  const auto model = test::small_model(3);
   UniformPlan wish;
   wish.world = 6;
   wish.batch = 24;
@@ -95,7 +95,7 @@ TEST(ByHand, RefusesWithNumbers) {
 }
 
 TEST(ByHand, TakesAnExplicitList) {
-  const auto model = testing::small_model(3);
+  const auto model = test::small_model(3);
   UniformPlan wish;
   wish.world = 2;
   wish.batch = 4;

@@ -11,7 +11,7 @@
 namespace galvatron::plan {
 namespace {
 
-const spec::ModelSpec model = testing::small_model(3);
+const spec::ModelSpec model = test::small_model(3);
 
 Plan priced_plan() {
   UniformPlan wish;

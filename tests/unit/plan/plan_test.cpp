@@ -10,7 +10,7 @@
 namespace galvatron::plan {
 namespace {
 
-const spec::ModelSpec model = testing::small_model(3);
+const spec::ModelSpec model = test::small_model(3);
 
 /// 4 ranks, 2 stages, tp 1, dp 2.
 Plan good_plan() {

@@ -1,0 +1,153 @@
+// Each step gets its duration from its measured signature, or from the machine's peaks where nobody measured
+// it. The runtime plays steps one after the other, so a phase lasts the sum of its steps.
+#include "cost/layer_price.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/errors.hpp"
+#include "cost/signature.hpp"
+#include "spec/mesh.hpp"
+
+namespace galvatron::cost {
+namespace {
+
+using program::Phase;
+using program::Program;
+using program::Step;
+using program::StepKind;
+
+/// Evaluation is not part of a training step.
+constexpr std::array priced_phases = {Phase::forward, Phase::backward, Phase::sync, Phase::gradient_norm,
+                                      Phase::update};
+
+/// Which queue a step waits in.
+enum class Queue : uint8_t { compute, communication };
+
+struct PricedStep {
+  Queue queue = Queue::compute;
+  Seconds duration;
+};
+
+/// How long a phase takes when it follows itself. The two queues do not overlap in this runtime.
+double period_of(const std::vector<PricedStep>& steps) {
+  double seconds = 0;
+  for (const PricedStep& step : steps) seconds += step.duration.seconds;
+  return seconds;
+}
+
+double log_distance(int64_t a, int64_t b) {
+  return std::abs(std::log(static_cast<double>(a) / static_cast<double>(b)));
+}
+
+}  // namespace
+
+CostModel::CostModel(const Profile& profile, const spec::ClusterSpec& cluster)
+    : profile_(profile), cluster_(cluster), hardware_(profile.hardware) {}
+
+LayerPrice CostModel::price(const Program& program, const StagePlace& place) {
+  LayerPrice price;
+  price.memory = program.memory;
+  for (const Phase phase : priced_phases) {
+    std::vector<PricedStep> steps;
+    for (const Step& step : program.steps(phase)) {
+      const bool talks = step.kind == StepKind::collective;
+      const Seconds duration =
+          talks ? collective_seconds(program, step, place) : compute_seconds(program, step);
+      steps.push_back({talks ? Queue::communication : Queue::compute, duration});
+      price.term_seconds[time_term_of(phase, step)] += duration.seconds;
+      price.modelled_seconds += duration.modelled;
+    }
+    price.phase_seconds[static_cast<size_t>(phase)] = period_of(steps);
+  }
+  return price;
+}
+
+Seconds CostModel::compute_seconds(const Program& program, const Step& step) const {
+  const StepSignature signature = signature_of(program, step);
+  const auto found = profile_.model.steps.find(signature.key);
+  if (found != profile_.model.steps.end() && !found->second.points.empty()) {
+    const double seconds = found->second.at(signature.rows);
+    return found->second.measured(signature.rows) ? measured_seconds(seconds) : modelled_seconds(seconds);
+  }
+  if (step.kind == StepKind::gemm) return gemm_seconds(program, step);
+  const StepWork work = work_of(program, step);
+  const double arithmetic = work.flops > 0 ? work.flops / hardware_.gemm_flops() : 0;
+  return modelled_seconds(std::max(arithmetic, work.bytes / hardware_.memory_bytes_per_second()));
+}
+
+/// An unmeasured product runs as efficiently as the measured one nearest to it in shape, or at the machine's
+/// peak when there is none; never faster than memory allows.
+Seconds CostModel::gemm_seconds(const Program& program, const Step& step) const {
+  const GemmShape shape = gemm_shape(program, step);
+  const GemmKey wanted = gemm_key(shape);
+  const double peak = hardware_.gemm_flops();
+  double nearest = std::numeric_limits<double>::infinity(), efficiency = 1.0;
+  for (auto it = profile_.model.steps.lower_bound("gemm "); it != profile_.model.steps.end(); ++it) {
+    const auto key = parse_gemm_key(it->first);
+    if (!key) break;
+    if (key->dtype != wanted.dtype || key->tokens_are_k != wanted.tokens_are_k || it->second.points.empty())
+      continue;
+    const double distance = log_distance(key->first, wanted.first) + log_distance(key->second, wanted.second);
+    const double seconds = it->second.at(static_cast<double>(shape.tokens()));
+    if (distance >= nearest || seconds <= 0) continue;
+    nearest = distance;
+    const double flops = 2.0 * static_cast<double>(key->first) * static_cast<double>(key->second) *
+                         static_cast<double>(shape.tokens());
+    efficiency = std::min(1.0, flops / seconds / peak);
+  }
+  const double arithmetic = shape.flops() / (peak * efficiency);
+  return modelled_seconds(
+      std::max(arithmetic, work_of(program, step).bytes / hardware_.memory_bytes_per_second()));
+}
+
+/// All groups of the axis set meet at the same time; the slowest one counts.
+Seconds CostModel::collective_seconds(const Program& program, const Step& step, const StagePlace& place) {
+  const auto& attributes = std::get<program::CollectiveAttributes>(step.attributes);
+  const auto bytes = static_cast<double>(collective_bytes(program, step));
+  Seconds slowest;
+  for (const GroupShape& shape : shapes_of(program.strategy, attributes.axes, place)) {
+    const Seconds seconds = hardware_.collective(attributes.kind, shape, bytes);
+    if (seconds.seconds > slowest.seconds) slowest = seconds;
+  }
+  return slowest;
+}
+
+const std::vector<GroupShape>& CostModel::shapes_of(const spec::LayerStrategy& s, spec::AxisSet axes,
+                                                    const StagePlace& place) {
+  auto& shapes = shapes_[{s.tp, s.sp, s.cp, s.dp, axes.bits(), place}];
+  if (!shapes.empty()) return shapes;
+  // The other holder may come before this stage: whole nodes are added so that no rank is negative.
+  const int64_t nodes_before =
+      (std::max<int64_t>(-place.tie_distance, 0) + cluster_.ranks_per_node - 1) / cluster_.ranks_per_node;
+  const int64_t first_rank = place.first_rank + nodes_before * cluster_.ranks_per_node;
+  for (auto group : spec::MeshShape(s, first_rank).groups(axes)) {
+    if (axes.contains(spec::Axis::tie)) {
+      const auto own = group.size();
+      for (size_t i = 0; i < own; ++i) group.push_back(group[i] + static_cast<int>(place.tie_distance));
+    }
+    const GroupShape shape = shape_of(group, cluster_.ranks_per_node);
+    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+LayerPricer::LayerPricer(const Profile& profile, const spec::ClusterSpec& cluster,
+                         const program::WorkspaceRule& workspace)
+    : model_(profile, cluster), workspace_(workspace) {}
+
+const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program::LayerContext& context,
+                                     StagePlace place) {
+  GALV_ASSERT(context.coordinate == spec::Coordinate{}, context.coordinate.tp, context.coordinate.dp);
+  // Whole nodes further on, everything lies the same way.
+  place.first_rank %= model_.cluster().ranks_per_node;
+  if (context.tie != program::TieScope::across_stages) place.tie_distance = 0;
+  const Key key{layer, context.strategy, context.samples, context.dtype, context.tie, place};
+  const auto found = prices_.find(key);
+  if (found != prices_.end()) return found->second;
+  ++lowered_;
+  return prices_.emplace(key, model_.price(program::lower(layer, context, workspace_), place)).first->second;
+}
+
+}  // namespace galvatron::cost

@@ -1,0 +1,42 @@
+#pragma once
+// Plan → predicted step time and memory, stage by stage and term by term.
+
+#include <vector>
+
+#include "cost/layer_price.hpp"
+#include "cost/simulator.hpp"
+#include "plan/plan.hpp"
+
+namespace galvatron::cost {
+
+struct PlanPrice {
+  double step_seconds = 0;
+  double modelled_share = 0;  ///< part of all stages' busy time that was not measured, 0 … 1
+  std::vector<plan::StagePrediction> stages;
+  std::vector<StageMemory> memory;
+  std::vector<StageTimes> times;
+  Simulation simulation;
+
+  int64_t memory_bytes() const;  ///< of the fullest stage
+};
+
+/// Where a stage of the plan lies.
+StagePlace place_of(const plan::Plan& plan, int64_t stage);
+
+/// The plan must be free of faults. Memory counts the pricer's reserve.
+PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
+                     LayerPricer& pricer);
+
+/// The plan with the prices written into it.
+plan::Plan with_predictions(plan::Plan plan, const PlanPrice& price, const Profile& profile);
+
+/// Seconds for a stage's activation (or its gradient) to reach the neighbour: all ranks send at once, the
+/// slowest pair counts.
+double boundary_seconds(const LayerPricer& pricer, int64_t from_stage, int64_t ranks_per_stage,
+                        int64_t bytes);
+
+/// Bytes of one rank's activation between layers, on the stage's fullest rank.
+int64_t activation_bytes(const spec::ModelSpec& model, const spec::LayerStrategy& strategy,
+                         int64_t samples_per_micro, core::DType dtype);
+
+}  // namespace galvatron::cost

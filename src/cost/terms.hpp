@@ -1,0 +1,47 @@
+#pragma once
+// The parts into which every prediction is cut. A price is never a bare total.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "plan/lowering.hpp"
+#include "program/program.hpp"
+
+namespace galvatron::cost {
+
+/// How often per training step a term counts.
+enum class Frequency : uint8_t { per_micro, per_step };
+
+struct TimeTerm {
+  std::string_view name;
+  std::string_view meaning;
+  Frequency frequency;
+  bool (*holds)(program::Phase phase, const program::Step& step);
+};
+
+/// Every step of forward, backward, sync, gradient_norm and update belongs to the first term that holds it.
+std::span<const TimeTerm> time_terms();
+inline constexpr size_t time_term_count = 13;
+/// Index of the step's term in the table.
+size_t time_term_of(program::Phase phase, const program::Step& step);
+
+/// What a stage's memory is made of.
+struct StageMemory {
+  program::MemoryNeed sum;  ///< over the stage's layers
+  plan::ArenaLayout arena;
+  int64_t reserve_bytes = 0;
+
+  int64_t total() const { return arena.total() + reserve_bytes; }
+};
+
+struct MemoryTerm {
+  std::string_view name;
+  std::string_view meaning;
+  int64_t (*bytes)(const StageMemory& memory);
+};
+
+/// Add up to StageMemory::total().
+std::span<const MemoryTerm> memory_terms();
+
+}  // namespace galvatron::cost

@@ -1,0 +1,131 @@
+// Prices of layers and plans: terms add up, memory is the arena's, what is not measured is said.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "cost/plan_price.hpp"
+#include "cost/signature.hpp"
+#include "plan/by_hand.hpp"
+#include "plan/lowering.hpp"
+#include "support/models.hpp"
+#include "support/profiles.hpp"
+
+namespace galvatron::cost {
+namespace {
+
+const spec::ModelSpec model = test::small_model(3);
+const program::NoWorkspace no_workspace;
+
+plan::Plan plan_of(int64_t world, int64_t pp, int64_t tp, int32_t zero) {
+  plan::UniformPlan wish;
+  wish.world = world;
+  wish.batch = 8;
+  wish.pp = pp;
+  wish.tp = tp;
+  wish.zero = zero;
+  return plan::plan_by_hand(wish, model);
+}
+
+double sum_of(const std::vector<plan::Term>& terms) {
+  double sum = 0;
+  for (const auto& term : terms) sum += term.amount;
+  return sum;
+}
+
+TEST(PlanPrice, MemoryIsTheArenasByteForByte) {
+  auto profile = test::round_profile(1, 8);
+  profile.hardware.reserve_bytes = 1000;
+  LayerPricer pricer(profile, {1, 8, 0}, no_workspace);
+  for (const auto& [pp, tp] : {std::pair{1, 1}, {1, 2}, {2, 1}, {2, 2}, {4, 1}})
+    for (int32_t zero : {0, 1, 2, 3}) {
+      const auto plan = plan_of(8, pp, tp, zero);
+      const auto price = price_plan(plan, model, core::DType::f32, pricer);
+      for (int64_t stage = 0; stage < pp; ++stage) {
+        const auto lowered =
+            plan::lower_stage(plan, model, stage * plan.ranks_per_stage(), core::DType::f32, no_workspace);
+        const auto& predicted = price.stages[static_cast<size_t>(stage)];
+        EXPECT_EQ(predicted.memory_bytes, lowered.arena.total() + 1000)
+            << "pp " << pp << " tp " << tp << " zero " << zero << " stage " << stage;
+        EXPECT_DOUBLE_EQ(sum_of(predicted.memory_terms), static_cast<double>(predicted.memory_bytes));
+      }
+    }
+}
+
+TEST(PlanPrice, TimeTermsAddUpToTheStagesBusyTime) {
+  const auto profile = test::round_profile(1, 8);
+  LayerPricer pricer(profile, {1, 8, 0}, no_workspace);
+  const auto price = price_plan(plan_of(8, 2, 2, 1), model, core::DType::f32, pricer);
+  for (size_t stage = 0; stage < 2; ++stage)
+    EXPECT_NEAR(sum_of(price.stages[stage].time_terms), price.simulation.busy[stage], 1e-12) << stage;
+  EXPECT_DOUBLE_EQ(price.modelled_share, 1) << "the profile measured no step";
+  EXPECT_GE(price.step_seconds, price.simulation.busy[0]);
+}
+
+TEST(PlanPrice, EqualLayersAreLoweredOnce) {
+  const auto profile = test::round_profile(1, 8);
+  LayerPricer pricer(profile, {1, 8, 0}, no_workspace);
+  price_plan(plan_of(8, 1, 1, 0), model, core::DType::f32, pricer);
+  EXPECT_EQ(pricer.lowered(), 4) << "embedding, attention, mlp, head";
+  price_plan(plan_of(8, 1, 1, 0), model, core::DType::f32, pricer);
+  EXPECT_EQ(pricer.lowered(), 4);
+}
+
+TEST(LayerPrice, MeasuredStepsAreTakenAsMeasured) {
+  auto profile = test::round_profile(1, 1);
+  program::LayerContext context;
+  context.samples = 2;
+  const auto mlp = program::lower(model.layers[2], context, no_workspace);
+  for (const auto phase : {program::Phase::forward, program::Phase::backward, program::Phase::gradient_norm,
+                           program::Phase::update})
+    for (const auto& step : mlp.steps(phase)) {
+      const auto signature = signature_of(mlp, step);
+      profile.model.steps[signature.key].points = {{.x = signature.rows, .seconds = 1}};
+    }
+  CostModel cost(profile, {1, 1, 0});
+  const auto price = cost.price(mlp, {});
+  EXPECT_DOUBLE_EQ(price.seconds(program::Phase::forward),
+                   static_cast<double>(mlp.steps(program::Phase::forward).size()));
+  EXPECT_DOUBLE_EQ(price.modelled_seconds, 0);
+  EXPECT_NEAR(std::accumulate(price.term_seconds.begin(), price.term_seconds.end(), 0.0),
+              std::accumulate(price.phase_seconds.begin(), price.phase_seconds.end(), 0.0), 1e-9);
+}
+
+TEST(LayerPrice, UnmeasuredProductsTakeTheNearestEfficiency) {
+  auto profile = test::round_profile(1, 1);
+  profile.hardware.memory_bytes_per_second = {1e15};
+  program::LayerContext context;
+  const auto mlp = program::lower(model.layers[2], context, no_workspace);
+  CostModel bare(profile, {1, 1, 0});
+  const double at_peak = bare.price(mlp, {}).term_seconds[0];
+  // A product of another width that reaches half the peak.
+  profile.model.steps["gemm f32 n=64 k=64 nt"].points = {{.x = 16, .seconds = 2.0 * 16 * 64 * 64 / 0.5e9}};
+  CostModel informed(profile, {1, 1, 0});
+  const auto price = informed.price(mlp, {});
+  EXPECT_NEAR(price.term_seconds[0], 2 * at_peak, 1e-9 * at_peak);
+  EXPECT_GE(price.modelled_seconds, price.term_seconds[0]);
+}
+
+TEST(LayerPrice, SlowLinksAcrossNodesCount) {
+  const auto profile = test::round_profile(2, 2);
+  program::LayerContext context;
+  context.strategy.tp = 2;
+  const auto mlp = program::lower(model.layers[2], context, no_workspace);
+  CostModel cost(profile, {2, 2, 0});
+  const auto aligned = cost.price(mlp, {.first_rank = 0}), astride = cost.price(mlp, {.first_rank = 1});
+  EXPECT_LT(aligned.seconds(program::Phase::forward), astride.seconds(program::Phase::forward));
+}
+
+TEST(LayerPrice, ATableOnTwoStagesIsSummedOverBoth) {
+  const auto profile = test::round_profile(2, 2);
+  LayerPricer pricer(profile, {2, 2, 0}, no_workspace);
+  const auto price = price_plan(plan_of(4, 2, 1, 0), model, core::DType::f32, pricer);
+  for (const size_t stage : {size_t{0}, size_t{1}}) {
+    bool found = false;
+    for (const auto& term : price.stages[stage].time_terms)
+      found |= term.name == "gradient sync" && term.amount > 1e-5;
+    EXPECT_TRUE(found) << "stage " << stage << ": the sum over both holders crosses nodes";
+  }
+}
+
+}  // namespace
+}  // namespace galvatron::cost
