@@ -2,6 +2,7 @@
 
 #include "core/errors.hpp"
 #include "kernels/backends.hpp"
+#include "kernels/cpu/simd/simd.hpp"
 
 namespace galvatron::kernels {
 
@@ -9,7 +10,7 @@ std::unique_ptr<Kernels> make_kernels(device::Device& device, int threads) {
   GALV_ASSERT(threads >= 1, threads);
   switch (device.kind()) {
     case device::DeviceKind::cpu:
-      return make_cpu_kernels(threads);
+      return make_cpu_kernels(threads, *available_simd().table[0]);
     case device::DeviceKind::dry:
       return make_dry_kernels(threads);
     case device::DeviceKind::cuda:

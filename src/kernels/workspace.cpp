@@ -25,13 +25,14 @@ int64_t attention_backward_parts(const AttentionBackwardArgs& args, int threads)
 }
 
 int64_t attention_floats_per_thread(int64_t head_dim) {
-  // queries, keys transposed, values, output; scores; maximum and sum per row
-  return attention_block * (4 * padded_head_dim(head_dim) + attention_block + 2);
+  // keys, values; scores; per block of queries: q, out, and maximum, sum and factor per query
+  const auto width = padded_head_dim(head_dim);
+  return attention_block * (2 * width + attention_block + attention_query_blocks * (2 * width + 3));
 }
 
 int64_t attention_backward_floats_per_thread(int64_t head_dim) {
-  // q, do, k, k transposed, v transposed, dq, dk, dv; scores and their gradient; lse and delta per row
-  return attention_block * (8 * padded_head_dim(head_dim) + 2 * attention_block + 2);
+  // q, dout, k, k and v by dim, dq, dk, dv; scores and their gradient
+  return attention_block * (8 * padded_head_dim(head_dim) + 2 * attention_block);
 }
 
 int64_t norm_backward_bytes(const NormBackwardArgs& args, int threads) {

@@ -20,7 +20,7 @@ bool is_fp32(const TensorView& view) {
 
 class CpuKernels final : public Kernels {
  public:
-  explicit CpuKernels(int threads) : threads_(threads), fp32_(threads) {}
+  CpuKernels(int threads, const Simd& simd) : threads_(threads), fp32_(threads, simd) {}
 
   void gemm(Stream&, const GemmArgs& args) override {
     checks::gemm(args);
@@ -158,8 +158,8 @@ class CpuKernels final : public Kernels {
 
 }  // namespace
 
-std::unique_ptr<Kernels> make_cpu_kernels(int threads) {
-  return std::make_unique<CpuKernels>(threads);
+std::unique_ptr<Kernels> make_cpu_kernels(int threads, const Simd& simd) {
+  return std::make_unique<CpuKernels>(threads, simd);
 }
 
 }  // namespace galvatron::kernels

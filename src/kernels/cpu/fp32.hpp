@@ -10,7 +10,7 @@ namespace galvatron::kernels {
 
 class Fp32 {
  public:
-  explicit Fp32(int threads) : threads_(threads), simd_(best_simd()), gemm_(threads) {}
+  Fp32(int threads, const Simd& simd) : threads_(threads), simd_(simd), gemm_(threads) {}
 
   int64_t gemm_workspace_bytes(const GemmArgs& args) { return gemm_.workspace_bytes(args); }
 

@@ -40,7 +40,7 @@ AttentionBlock forward_block(const AttentionArgs& args, int64_t sample, int64_t 
   block.v_stride = args.v.row_stride;
   block.out_stride = args.out.row_stride;
   block.lse_stride = args.lse.row_stride;
-  block.first = index * attention_block;
+  block.first = index * attention_query_blocks * attention_block;
   block.scale = static_cast<float>(args.scale);
   block.scratch = scratch;
   return block;
@@ -102,7 +102,7 @@ AttentionBackwardBlock backward_block(const AttentionBackwardArgs& args, int64_t
 
 void Fp32::attention(const AttentionArgs& args) {
   const auto heads = args.samples * args.heads;
-  const auto blocks = blocks_in(args.positions);
+  const auto blocks = (blocks_in(args.positions) + attention_query_blocks - 1) / attention_query_blocks;
   const auto floats = workspace::attention_floats_per_thread(args.head_dim);
   auto* scratch = args.workspace.as<float>();
   // The last queries see the most keys: they go first, so that the threads end together.

@@ -90,6 +90,19 @@ TEST_P(Steps, ThreeThreadsAgreeWithTheOracle) {
               run(GetParam(), DeviceKind::cpu, DType::f64, 1), GetParam().tolerance);
 }
 
+TEST_P(Steps, LowerInstructionSetLevelsAgreeWithTheOracle) {
+  const auto levels = available_simd();
+  if (levels.count == 1) GTEST_SKIP() << "built for one level: " << levels.table[0]->level;
+  const auto expected = run(GetParam(), DeviceKind::cpu, DType::f64, 1);
+  for (int64_t i = 1; i < levels.count; ++i) {
+    SCOPED_TRACE(levels.table[i]->level);
+    Workbench w(*levels.table[i], DType::f32, 2);
+    GetParam().run(w);
+    w.expect_guards_intact();
+    expect_near(w.results(), expected, GetParam().tolerance);
+  }
+}
+
 TEST_P(Steps, DryAcceptsTheSameCall) {
   EXPECT_NO_THROW(run(GetParam(), DeviceKind::dry, DType::f32, 2));
   EXPECT_NO_THROW(run(GetParam(), DeviceKind::dry, DType::f64, 2));

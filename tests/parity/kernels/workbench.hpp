@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/backends.hpp"
+#include "kernels/cpu/simd/simd.hpp"
 #include "kernels/kernels.hpp"
 
 namespace galvatron::kernels::test {
@@ -30,6 +32,13 @@ class Workbench {
       : device_(device::make_device(kind)),
         stream_(device_->make_stream()),
         kernels_(make_kernels(*device_, threads)),
+        dtype_(dtype) {}
+
+  /// On the cpu with the inner loops of one instruction-set level.
+  Workbench(const Simd& simd, DType dtype, int threads)
+      : device_(device::make_device(DeviceKind::cpu)),
+        stream_(device_->make_stream()),
+        kernels_(make_cpu_kernels(threads, simd)),
         dtype_(dtype) {}
 
   Kernels& kernels() { return *kernels_; }

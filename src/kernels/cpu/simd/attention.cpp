@@ -16,12 +16,40 @@ int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-int64_t row_of(const HeadTokens& t, int64_t position) {
-  return position / t.piece * t.samples * t.piece + t.sample * t.piece + position % t.piece;
-}
+/// The rows of consecutive positions, without a division for each.
+class RowWalk {
+ public:
+  RowWalk(const HeadTokens& t, int64_t first)
+      : row_(first / t.piece * t.samples * t.piece + t.sample * t.piece + first % t.piece),
+        left_(t.piece - first % t.piece),
+        piece_(t.piece),
+        jump_((t.samples - 1) * t.piece) {}
+
+  int64_t next() {
+    const auto row = row_++;
+    if (--left_ == 0) {
+      row_ += jump_;
+      left_ = piece_;
+    }
+    return row;
+  }
+
+ private:
+  int64_t row_, left_, piece_, jump_;
+};
 
 int64_t block_length(const HeadTokens& t, int64_t first) {
   return least(block, t.positions - first);
+}
+
+Vector load(const float* from) {
+  return *reinterpret_cast<const Vector*>(from);
+}
+void store(float* to, Vector value) {
+  *reinterpret_cast<Vector*>(to) = value;
+}
+Vector exponential(Vector x) {
+  return exp_of<Vector, BitsVector>(x);
 }
 
 /// to (count × padded head_dim) := factor · rows [first, first + count), zeros beyond head_dim.
@@ -29,8 +57,9 @@ void pack_rows(const HeadTokens& t, const float* from, int64_t stride, int64_t f
                float* to) {
   const auto width = padded(t.head_dim);
   const auto count = block_length(t, first);
+  RowWalk rows(t, first);
   for (int64_t i = 0; i < count; ++i) {
-    const float* source = from + row_of(t, first + i) * stride;
+    const float* source = from + rows.next() * stride;
     float* target = to + i * width;
 #pragma omp simd
     for (int64_t d = 0; d < t.head_dim; ++d) target[d] = factor * source[d];
@@ -39,30 +68,33 @@ void pack_rows(const HeadTokens& t, const float* from, int64_t stride, int64_t f
 }
 
 /// to (head_dim × block) := the same rows as columns, zeros beyond the last up to whole tiles.
-void pack_columns(const HeadTokens& t, const float* from, int64_t stride, int64_t first, float* to) {
+void pack_columns(const HeadTokens& t, const float* from, int64_t stride, int64_t first, float factor,
+                  float* to) {
   constexpr int64_t strip = 16;  // columns of one cache line
   const auto count = block_length(t, first);
+  RowWalk rows(t, first);
   for (int64_t i = 0; i < padded(count); i += strip) {
     const float* source[strip];
-    const auto here = least(strip, count - i);
-    for (int64_t l = 0; l < here; ++l) source[l] = from + row_of(t, first + i + l) * stride;
+    const auto here = count - i < 0 ? 0 : least(strip, count - i);
+    for (int64_t l = 0; l < here; ++l) source[l] = from + rows.next() * stride;
     for (int64_t d = 0; d < t.head_dim; ++d) {
       float* target = to + d * block + i;
-      for (int64_t l = 0; l < here; ++l) target[l] = source[l][d];
-      for (int64_t l = here < 0 ? 0 : here; l < strip; ++l) target[l] = 0.0F;
+      for (int64_t l = 0; l < here; ++l) target[l] = factor * source[l][d];
+      for (int64_t l = here; l < strip; ++l) target[l] = 0.0F;
     }
   }
 }
 
-/// Adds count rows of a packed block to the matrix, or stores them.
-void unpack_rows(const HeadTokens& t, const float* from, int64_t first, float factor, Store store, float* to,
+/// Adds factor times the rows of a packed block to the matrix, or stores them.
+void unpack_rows(const HeadTokens& t, const float* from, int64_t first, float factor, Store mode, float* to,
                  int64_t stride) {
   const auto width = padded(t.head_dim);
   const auto count = block_length(t, first);
+  RowWalk rows(t, first);
   for (int64_t i = 0; i < count; ++i) {
     const float* source = from + i * width;
-    float* target = to + row_of(t, first + i) * stride;
-    if (store == Store::accumulate) {
+    float* target = to + rows.next() * stride;
+    if (mode == Store::accumulate) {
 #pragma omp simd
       for (int64_t d = 0; d < t.head_dim; ++d) target[d] += factor * source[d];
     } else {
@@ -72,76 +104,114 @@ void unpack_rows(const HeadTokens& t, const float* from, int64_t first, float fa
   }
 }
 
-float row_maximum(const float* x, int64_t n) {
-  Vector best = *reinterpret_cast<const Vector*>(x);
-  for (int64_t i = lanes; i < n; i += lanes) {
-    const auto value = *reinterpret_cast<const Vector*>(x + i);
-    best = value > best ? value : best;
+/// What the forward keeps per query.
+struct Running {
+  float *maximum, *sum, *factor;  ///< factor: what the last block did to the weights before it
+};
+
+/// Scores (keys × queries) become weights, one vector of queries at a time down the keys: no sums across a
+/// vector.
+void weigh_columns(float* scores, int64_t keys, int64_t queries, bool diagonal, const Running& running) {
+  for (int64_t j = 0; j < padded(queries); j += lanes) {
+    const auto seen = diagonal ? least(keys, j + lanes) : keys;
+    for (int64_t k = j; diagonal && k < seen; ++k) {
+      for (int64_t l = 0; l < k - j; ++l) scores[k * block + j + l] = -__builtin_inff();
+    }
+    const auto before = load(running.maximum + j);
+    auto most = before;
+    for (int64_t k = 0; k < seen; ++k) {
+      const auto score = load(scores + k * block + j);
+      most = score > most ? score : most;
+    }
+    Vector total{};
+    for (int64_t k = 0; k < seen; ++k) {
+      const auto weight = exponential(load(scores + k * block + j) - most);
+      store(scores + k * block + j, weight);
+      total += weight;
+    }
+    for (int64_t k = seen; k < keys; ++k) store(scores + k * block + j, Vector{});
+    const auto factor = exponential(before - most);
+    store(running.factor + j, factor);
+    store(running.maximum + j, most);
+    store(running.sum + j, load(running.sum + j) * factor + total);
   }
-  float most = best[0];
-  for (int64_t l = 1; l < lanes; ++l) most = best[l] > most ? best[l] : most;
-  return most;
 }
 
-/// One row of scores becomes weights; `seen` of its `n` columns are not masked. Returns the factor for what
-/// was summed before.
-float weigh_row(float* scores, int64_t seen, int64_t n, float& maximum, float& sum) {
-  for (int64_t j = seen; j < n; ++j) scores[j] = -__builtin_inff();
-  const float most = row_maximum(scores, n);
-  const float now = most > maximum ? most : maximum;
-  float total = 0;
-#pragma omp simd reduction(+ : total)
-  for (int64_t j = 0; j < n; ++j) {
-    const float weight = exp_of(scores[j] - now);
-    scores[j] = weight;
-    total += weight;
+void scale_rows(float* rows, int64_t count, int64_t width, const float* factor) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (factor[i] == 1.0F) continue;
+#pragma omp simd
+    for (int64_t d = 0; d < width; ++d) rows[i * width + d] *= factor[i];
   }
-  const float factor = exp_of(maximum - now);
-  maximum = now;
-  sum = sum * factor + total;
-  return factor;
+}
+
+/// One block of queries on its way through the keys.
+struct QueryBlock {
+  int64_t first, count;
+  float *q, *out;  ///< q by dim, so that the scores come out as keys × queries
+  Running running;
+};
+
+QueryBlock start_queries(const AttentionBlock& b, int64_t first, float* scratch) {
+  const auto size = block * padded(b.tokens.head_dim);
+  float* rest = scratch + 2 * size;
+  const QueryBlock queries{
+      first, block_length(b.tokens, first), scratch, scratch + size, {rest, rest + block, rest + 2 * block}};
+  pack_columns(b.tokens, b.q, b.q_stride, first, b.scale, queries.q);
+  for (int64_t i = 0; i < block; ++i) {
+    queries.running.maximum[i] = -__builtin_inff();
+    queries.running.sum[i] = 0.0F;
+  }
+  return queries;
+}
+
+void attend(const QueryBlock& queries, int64_t key, int64_t keys, int64_t head_dim, const float* k,
+            const float* v, float* scores) {
+  const auto width = padded(head_dim);
+  const auto diagonal = key == queries.first;
+  multiply(keys, padded(queries.count), head_dim, {k, width, 1}, {queries.q, block}, scores, block,
+           Store::overwrite, diagonal ? Skip::below : Skip::nothing);
+  weigh_columns(scores, keys, queries.count, diagonal, queries.running);
+  if (key > 0) scale_rows(queries.out, queries.count, width, queries.running.factor);
+  multiply(queries.count, width, keys, {scores, 1, block}, {v, width}, queries.out, width,
+           key > 0 ? Store::accumulate : Store::overwrite, diagonal ? Skip::inner_above : Skip::nothing);
+}
+
+void finish_queries(const AttentionBlock& b, const QueryBlock& queries) {
+  const auto width = padded(b.tokens.head_dim);
+  RowWalk rows(b.tokens, queries.first);
+  for (int64_t i = 0; i < queries.count; ++i) {
+    const auto row = rows.next();
+    const float inverse = 1.0F / queries.running.sum[i];
+#pragma omp simd
+    for (int64_t d = 0; d < b.tokens.head_dim; ++d) {
+      b.out[row * b.out_stride + d] = queries.out[i * width + d] * inverse;
+    }
+    b.lse[row * b.lse_stride] = queries.running.maximum[i] + __builtin_logf(queries.running.sum[i]);
+  }
 }
 
 void attention(const AttentionBlock& b) {
   const auto& t = b.tokens;
-  const auto width = padded(t.head_dim);
-  const auto queries = block_length(t, b.first);
-  float* q = b.scratch;
-  float* keys = q + block * width;
-  float* v = keys + block * width;
-  float* out = v + block * width;
-  float* scores = out + block * width;
-  float* maximum = scores + block * block;
-  float* sum = maximum + block;
-  pack_rows(t, b.q, b.q_stride, b.first, b.scale, q);
-  for (int64_t i = 0; i < block * width; ++i) out[i] = 0.0F;
-  for (int64_t i = 0; i < block; ++i) {
-    maximum[i] = -__builtin_inff();
-    sum[i] = 0.0F;
+  const auto size = block * padded(t.head_dim);
+  float* k = b.scratch;
+  float* v = k + size;
+  float* scores = v + size;
+  float* rest = scores + block * block;
+  QueryBlock queries[attention_query_blocks];
+  int64_t count = 0;
+  for (int64_t first = b.first; count < attention_query_blocks && first < t.positions; first += block) {
+    queries[count++] = start_queries(b, first, rest);
+    rest += 2 * size + 3 * block;
   }
-  for (int64_t key = 0; key <= b.first; key += block) {
-    const auto diagonal = key == b.first;
-    const auto count = block_length(t, key);
-    pack_columns(t, b.k, b.k_stride, key, keys);
+  for (int64_t key = 0; key <= queries[count - 1].first; key += block) {
+    pack_rows(t, b.k, b.k_stride, key, 1.0F, k);
     pack_rows(t, b.v, b.v_stride, key, 1.0F, v);
-    multiply(queries, padded(count), t.head_dim, {q, width, 1}, {keys, block}, scores, block,
-             Store::overwrite, diagonal ? Skip::outputs : Skip::nothing);
-    for (int64_t i = 0; i < queries; ++i) {
-      const auto seen = diagonal ? i + 1 : count;
-      const float factor = weigh_row(scores + i * block, seen, padded(count), maximum[i], sum[i]);
-      if (factor == 1.0F) continue;
-#pragma omp simd
-      for (int64_t d = 0; d < width; ++d) out[i * width + d] *= factor;
+    for (int64_t i = 0; i < count; ++i) {
+      if (key <= queries[i].first) attend(queries[i], key, block_length(t, key), t.head_dim, k, v, scores);
     }
-    multiply(queries, width, count, {scores, block, 1}, {v, width}, out, width, Store::accumulate,
-             diagonal ? Skip::inner_left : Skip::nothing);
   }
-  for (int64_t i = 0; i < queries; ++i) {
-    const auto row = row_of(t, b.first + i);
-    const float inverse = 1.0F / sum[i];
-    for (int64_t d = 0; d < t.head_dim; ++d) b.out[row * b.out_stride + d] = out[i * width + d] * inverse;
-    b.lse[row * b.lse_stride] = maximum[i] + __builtin_logf(sum[i]);
-  }
+  for (int64_t i = 0; i < count; ++i) finish_queries(b, queries[i]);
 }
 
 /// The packed blocks of one step of the backward.
@@ -164,23 +234,23 @@ BackwardBlocks blocks_in(float* scratch, int64_t width) {
           scratch + 8 * part + block * block};
 }
 
-/// scores → weights and the gradient at the weights → the gradient at the scores, row by row.
+/// Scores become weights and the gradient at the weights becomes that at the scores, row by row.
 void slope_rows(const AttentionBackwardBlock& b, const BackwardBlocks& s, int64_t head, int64_t first,
                 int64_t keys) {
   const auto& t = b.tokens;
   const auto diagonal = first == b.first;
+  RowWalk rows(t, first);
   for (int64_t i = 0; i < block_length(t, first); ++i) {
-    const auto row = row_of(t, first + i);
+    const auto row = rows.next();
     const float lse = b.lse[row * b.lse_stride + head];
     const float delta = b.delta[row * b.delta_stride + head];
     float* weights = s.weights + i * block;
     float* slopes = s.slopes + i * block;
     const auto seen = diagonal ? i + 1 : keys;
-#pragma omp simd
-    for (int64_t j = 0; j < seen; ++j) {
-      const float weight = exp_of(weights[j] - lse);
-      weights[j] = weight;
-      slopes[j] = weight * (slopes[j] - delta);
+    for (int64_t j = 0; j < seen; j += lanes) {
+      const auto weight = exponential(load(weights + j) - lse);
+      store(weights + j, weight);
+      store(slopes + j, weight * (load(slopes + j) - delta));
     }
     for (int64_t j = seen; j < keys; ++j) weights[j] = slopes[j] = 0.0F;
   }
@@ -194,21 +264,21 @@ void backward_queries(const AttentionBackwardBlock& b, const BackwardBlocks& s, 
   const auto queries = block_length(t, first);
   const auto keys = block_length(t, b.first);
   const auto diagonal = first == b.first;
-  const auto outputs = diagonal ? Skip::outputs : Skip::nothing;
-  const auto transposed = diagonal ? Skip::inner_right : Skip::nothing;
+  const auto wanted = diagonal ? Skip::above : Skip::nothing;
+  const auto transposed = diagonal ? Skip::inner_below : Skip::nothing;
   pack_rows(t, b.q + column, b.q_stride, first, b.scale, s.q);
   pack_rows(t, b.dout + column, b.dout_stride, first, 1.0F, s.dout);
   multiply(queries, padded(keys), t.head_dim, {s.q, width, 1}, {s.keys, block}, s.weights, block,
-           Store::overwrite, outputs);
+           Store::overwrite, wanted);
   multiply(queries, padded(keys), t.head_dim, {s.dout, width, 1}, {s.values, block}, s.slopes, block,
-           Store::overwrite, outputs);
+           Store::overwrite, wanted);
   slope_rows(b, s, head, first, keys);
   multiply(keys, width, queries, {s.weights, 1, block}, {s.dout, width}, s.dv, width, Store::accumulate,
            transposed);
   multiply(keys, width, queries, {s.slopes, 1, block}, {s.q, width}, s.dk, width, Store::accumulate,
            transposed);
   multiply(queries, width, keys, {s.slopes, block, 1}, {s.k, width}, s.dq, width, Store::overwrite,
-           diagonal ? Skip::inner_left : Skip::nothing);
+           diagonal ? Skip::inner_above : Skip::nothing);
   unpack_rows(t, s.dq, first, b.scale, Store::accumulate, b.dq + column, b.dq_stride);
 }
 
@@ -217,8 +287,8 @@ void attention_backward(const AttentionBackwardBlock& b) {
   const auto width = padded(t.head_dim);
   const auto s = blocks_in(b.scratch, width);
   pack_rows(t, b.k, b.k_stride, b.first, 1.0F, s.k);
-  pack_columns(t, b.k, b.k_stride, b.first, s.keys);
-  pack_columns(t, b.v, b.v_stride, b.first, s.values);
+  pack_columns(t, b.k, b.k_stride, b.first, 1.0F, s.keys);
+  pack_columns(t, b.v, b.v_stride, b.first, 1.0F, s.values);
   for (int64_t i = 0; i < block * width; ++i) s.dk[i] = s.dv[i] = 0.0F;
   for (int64_t head = 0; head < b.group; ++head) {
     for (int64_t first = b.first; first < t.positions; first += block) backward_queries(b, s, head, first);

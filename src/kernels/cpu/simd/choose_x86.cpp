@@ -14,10 +14,12 @@ namespace x86_64_v4 {
 const Simd& table();
 }
 
-const Simd& best_simd() {
-  if (__builtin_cpu_supports("x86-64-v4")) return x86_64_v4::table();
-  if (__builtin_cpu_supports("x86-64-v3")) return x86_64_v3::table();
-  return native::table();
+SimdLevels available_simd() {
+  SimdLevels levels{};
+  if (__builtin_cpu_supports("x86-64-v4")) levels.table[levels.count++] = &x86_64_v4::table();
+  if (__builtin_cpu_supports("x86-64-v3")) levels.table[levels.count++] = &x86_64_v3::table();
+  levels.table[levels.count++] = &native::table();
+  return levels;
 }
 
 }  // namespace galvatron::kernels

@@ -11,6 +11,8 @@ namespace galvatron::kernels {
 
 /// Rows of a block of queries or keys in attention.
 inline constexpr int64_t attention_block = 96;
+/// Blocks of queries that go through the keys together in the forward, so that keys are packed less often.
+inline constexpr int64_t attention_query_blocks = 2;
 
 struct NormRow {
   const float *x, *gamma, *beta;  ///< beta may be null
@@ -38,8 +40,8 @@ struct HeadTokens {
   int64_t sample, samples, piece, positions, head_dim;
 };
 
-/// Forward of the queries [first, first + block) of one head. Addresses are those of the head's first column
-/// in row 0.
+/// Forward of `attention_query_blocks` blocks of queries of one head, from `first` on. Addresses are those of
+/// the head's first column in row 0.
 struct AttentionBlock {
   HeadTokens tokens;
   const float *q, *k, *v;
@@ -96,7 +98,12 @@ struct Simd {
   void (*attention_backward)(const AttentionBackwardBlock& block);
 };
 
-/// The table of the best level that this processor has.
-const Simd& best_simd();
+/// The tables that this processor can run, best first.
+struct SimdLevels {
+  const Simd* table[3];
+  int64_t count;
+};
+
+SimdLevels available_simd();
 
 }  // namespace galvatron::kernels

@@ -10,6 +10,8 @@ namespace galvatron::kernels::GALVATRON_SIMD_LEVEL {
 constexpr int64_t vector_bytes = __BIGGEST_ALIGNMENT__ < 16 ? 16 : __BIGGEST_ALIGNMENT__;
 using Vector = float __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
 
+using BitsVector = uint32_t __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
+
 constexpr int64_t lanes = vector_bytes / 4;
 constexpr int64_t tile_cols = 2 * lanes;
 constexpr int64_t tile_rows = lanes == 16 ? 12 : 6;  // 24 or 12 sums in 32 or 16 registers
@@ -31,9 +33,9 @@ struct Right {
 };
 
 /// On a block that the causal diagonal crosses much is known to be zero or not wanted:
-/// `outputs`: c(i, j) is wanted for j ≤ i only. `inner_left`: a(i, k) is zero for k > i. `inner_right`: a(i,
-/// k) is zero for k < i.
-enum class Skip { nothing, outputs, inner_left, inner_right };
+/// `above`: c(i, j) is wanted for j ≤ i only; `below`: for j ≥ i only. `inner_above`: a(i, k) is zero for k >
+/// i; `inner_below`: for k < i.
+enum class Skip { nothing, above, below, inner_above, inner_below };
 enum class Store { overwrite, accumulate };
 
 template <int rows>
@@ -79,16 +81,17 @@ inline void multiply_last_rows(int64_t count, int64_t inner, const Left& a, cons
   }
 }
 
-/// c (m × n) = or += a (m × inner) · b (inner × n), n a multiple of `tile_cols`. With Skip::outputs tiles
-/// above the diagonal keep what they held.
-inline void multiply(int64_t m, int64_t n, int64_t inner, Left a, Right b, float* c, int64_t c_row,
-                     Store store, Skip skip) {
+/// c (m × n) = or += a (m × inner) · b (inner × n), n a multiple of `tile_cols`. Tiles that
+/// nobody wants keep what they held.
+[[gnu::noinline]] inline void multiply(int64_t m, int64_t n, int64_t inner, Left a, Right b, float* c,
+                                       int64_t c_row, Store store, Skip skip) {
   for (int64_t j = 0; j < n; j += tile_cols) {
     for (int64_t i = 0; i < m; i += tile_rows) {
       const auto rows = m - i < tile_rows ? m - i : tile_rows;
-      if (skip == Skip::outputs && j >= i + rows) continue;
-      const int64_t from = skip == Skip::inner_right ? i : 0;
-      const int64_t to = skip == Skip::inner_left && i + rows < inner ? i + rows : inner;
+      if (skip == Skip::above && j >= i + rows) continue;
+      if (skip == Skip::below && j + tile_cols <= i) continue;
+      const int64_t from = skip == Skip::inner_below ? i : 0;
+      const int64_t to = skip == Skip::inner_above && i + rows < inner ? i + rows : inner;
       const Left left{a.data + i * a.row + from * a.col, a.row, a.col};
       const Right right{b.data + from * b.row + j, b.row};
       auto* out = c + i * c_row + j;
