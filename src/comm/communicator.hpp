@@ -33,7 +33,7 @@ class Pending {
   Pending() = default;
   explicit Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
   Pending(Pending&&) noexcept = default;
-  Pending& operator=(Pending&&) noexcept = default;
+  Pending& operator=(Pending&& other) noexcept;
   ~Pending();
 
   void wait();
@@ -41,6 +41,8 @@ class Pending {
   bool test();
 
  private:
+  void finish() noexcept;
+
   std::unique_ptr<State> state_;
 };
 

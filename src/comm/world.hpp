@@ -49,9 +49,8 @@ class World {
   /// `what` names the meeting point.
   void agree(std::string_view what, const std::function<void()>& body);
 
-  /// A communicator over `ranks` (world ranks, in group order) for one class of traffic. Called by all ranks
-  /// of the world in the same order, each with the group it is in; groups of one call are disjoint. Groups of
-  /// one rank cost nothing.
+  /// A communicator over `ranks` (world ranks, in group order) for one class of traffic. Only the members
+  /// call it; ranks that are in several groups make them in the same order. Groups of one rank cost nothing.
   virtual std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks,
                                                           TrafficClass traffic) = 0;
 
@@ -59,8 +58,8 @@ class World {
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
-/// MPI's world. The caller holds the Guard (MPI initialised with MPI_THREAD_MULTIPLE) for as long as it
-/// lives.
+/// MPI's world, collective over all ranks. The caller holds the Guard (MPI initialised with
+/// MPI_THREAD_MULTIPLE) for as long as it lives.
 std::unique_ptr<World> make_mpi_world(device::Device& device);
 
 /// Rank `rank` of `size` pretended ranks on `nodes` pretended nodes, alone on one core; see comm/dry/.

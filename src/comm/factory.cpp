@@ -1,0 +1,21 @@
+// The one place where the kind of device decides how ranks talk.
+#include "comm/mpi/mpi_world.hpp"
+#include "comm/world.hpp"
+#include "core/errors.hpp"
+
+namespace galvatron::comm {
+
+std::unique_ptr<World> make_mpi_world(device::Device& device) {
+  switch (device.kind()) {
+    case device::DeviceKind::cpu:
+      return mpi::make_world();
+    case device::DeviceKind::cuda:
+      throw core::UserError(core::ExitCode::environment,
+                            "this build cannot communicate between CUDA devices; use run.device = \"cpu\"");
+    case device::DeviceKind::dry:
+      break;
+  }
+  throw core::InternalError("a dry device has no live world; use make_dry_world");
+}
+
+}  // namespace galvatron::comm

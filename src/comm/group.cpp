@@ -1,0 +1,123 @@
+// Groups by name and the contract of every call, in one place for all backends.
+#include "comm/group.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace galvatron::comm {
+namespace {
+
+[[noreturn]] void broken(const Group& group, std::string_view call, const std::string& why) {
+  throw core::InternalError(core::format("{} on communicator '{}': {}", call, group.name, why));
+}
+
+void check_view(const Group& group, std::string_view call, const TensorView& view) {
+  if (!view.contiguous()) {
+    broken(group, call,
+           core::format("{} x {} view with row stride {} is not contiguous", view.rows, view.cols,
+                        view.row_stride));
+  }
+}
+
+/// `whole` holds one block of the size of `block` for each member.
+void check_blocks(const Group& group, std::string_view call, const TensorView& block,
+                  const TensorView& whole) {
+  check_view(group, call, block);
+  check_view(group, call, whole);
+  if (block.dtype != whole.dtype) {
+    broken(group, call,
+           core::format("in and out differ: {} and {}", core::name(block.dtype), core::name(whole.dtype)));
+  }
+  if (block.elements() * group.size() != whole.elements()) {
+    broken(group, call,
+           core::format("{} blocks of {} elements are not {} elements", group.size(), block.elements(),
+                        whole.elements()));
+  }
+}
+
+void check_reducible(const Group& group, std::string_view call, const TensorView& view) {
+  if (view.dtype != core::DType::f32 && view.dtype != core::DType::f64)
+    broken(group, call, core::format("cannot reduce {}; only f32 and f64", core::name(view.dtype)));
+}
+
+}  // namespace
+
+std::string rank_text(const std::vector<int>& ranks) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    if (end - i >= 3) {
+      parts.push_back(core::format("{}-{}", ranks[i], ranks[end - 1]));
+      i = end;
+    } else {
+      parts.push_back(std::to_string(ranks[i++]));
+    }
+  }
+  return core::join(parts, ",");
+}
+
+Group make_group(const std::vector<int>& ranks, TrafficClass traffic, int rank, int world_size) {
+  Group group{traffic, ranks, 0, to_string(traffic) + " " + rank_text(ranks)};
+  const std::set<int> distinct(ranks.begin(), ranks.end());
+  if (distinct.size() != ranks.size())
+    throw core::InternalError(core::format("group '{}' names a rank twice", group.name));
+  if (!distinct.empty() && (*distinct.begin() < 0 || *distinct.rbegin() >= world_size)) {
+    throw core::InternalError(
+        core::format("group '{}' names a rank outside the world of {}", group.name, world_size));
+  }
+  const auto place = std::find(ranks.begin(), ranks.end(), rank);
+  if (place == ranks.end())
+    throw core::InternalError(core::format("rank {} is not in group '{}'", rank, group.name));
+  group.index = static_cast<int>(place - ranks.begin());
+  return group;
+}
+
+void check_all_reduce(const Group& group, const TensorView& data) {
+  check_view(group, "all_reduce", data);
+  check_reducible(group, "all_reduce", data);
+}
+
+void check_all_gather(const Group& group, const TensorView& in, const TensorView& out) {
+  check_blocks(group, "all_gather", in, out);
+}
+
+void check_reduce_scatter(const Group& group, const TensorView& in, const TensorView& out) {
+  check_blocks(group, "reduce_scatter", out, in);
+  check_reducible(group, "reduce_scatter", in);
+}
+
+void check_all_to_all(const Group& group, const TensorView& in, const TensorView& out) {
+  check_view(group, "all_to_all", in);
+  check_view(group, "all_to_all", out);
+  if (in.dtype != out.dtype || in.elements() != out.elements()) {
+    broken(group, "all_to_all",
+           core::format("in and out differ: {} of {} and {} of {}", in.elements(), core::name(in.dtype),
+                        out.elements(), core::name(out.dtype)));
+  }
+  if (in.elements() % group.size() != 0) {
+    broken(group, "all_to_all",
+           core::format("{} elements do not divide by {} members", in.elements(), group.size()));
+  }
+  if (in.data && in.data == out.data && group.size() > 1)
+    broken(group, "all_to_all", "in and out are the same memory");
+}
+
+void check_rooted(const Group& group, std::string_view call, const TensorView& data, int root) {
+  check_view(group, call, data);
+  if (root < 0 || root >= group.size())
+    broken(group, call, core::format("root {} of a group of {}", root, group.size()));
+}
+
+void check_message(const Group& group, std::string_view call, const TensorView& data, int peer) {
+  check_view(group, call, data);
+  if (peer < 0 || peer >= group.size() || peer == group.index) {
+    broken(group, call,
+           core::format("peer {} seen from member {} of a group of {}", peer, group.index, group.size()));
+  }
+}
+
+}  // namespace galvatron::comm

@@ -1,0 +1,39 @@
+#pragma once
+// Messages of any size between two members. MPI counts in int, so a large block travels as several messages;
+// both sides cut it alike.
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace galvatron::comm::mpi {
+
+/// Bytes of the largest single message; longer blocks are cut.
+constexpr int64_t largest_message = int64_t{1} << 30;
+
+/// Messages of programs and messages inside collectives do not meet.
+enum class Tag : int { message = 1, collective = 2 };
+
+/// One block to or from member `peer`.
+struct Transfer {
+  std::byte* data = nullptr;
+  int64_t bytes = 0;
+  int peer = 0;
+};
+
+/// Started transfers. Not finished by destruction.
+class Requests {
+ public:
+  /// A transfer of 0 bytes is a message too.
+  void send(MPI_Comm comm, const Transfer& transfer, Tag tag, int64_t limit);
+  void receive(MPI_Comm comm, const Transfer& transfer, Tag tag, int64_t limit);
+  void wait();
+  bool test();
+
+ private:
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace galvatron::comm::mpi
