@@ -111,7 +111,8 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
   for (int64_t stage = 0; stage < stages; ++stage) {
     StageSum sum = sum_of(plan, model, dtype, pricer, stage);
     sum.memory.arena.slots = plan::in_flight(lanes[static_cast<size_t>(stage)]);
-    plan::account_flow(sum.memory.arena, activation, stage, stages);
+    plan::account_flow(sum.memory.arena, activation, plan.stages[static_cast<size_t>(stage)].size(), stage,
+                       stages);
     if (stage + 1 < stages)
       sum.times.send_forward = boundary_seconds(pricer, stage, plan.ranks_per_stage(), activation);
     if (stage > 0)

@@ -3,6 +3,7 @@
 #include "cost/signature.hpp"
 
 #include <array>
+#include <cstdio>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"

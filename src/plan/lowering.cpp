@@ -62,7 +62,9 @@ void account_layer(ArenaLayout& arena, const program::MemoryNeed& need) {
   arena.unreduced_bytes = std::max(arena.unreduced_bytes, need.unreduced_bytes);
 }
 
-void account_flow(ArenaLayout& arena, int64_t activation_bytes, int64_t stage, int64_t stages) {
+void account_flow(ArenaLayout& arena, int64_t activation_bytes, int64_t layers, int64_t stage,
+                  int64_t stages) {
+  arena.flow_buffers = std::min<int64_t>(2, layers - 1);
   arena.flow_bytes = program::aligned(activation_bytes);
   // Towards each neighbour one buffer to send from and one to receive into.
   const int64_t neighbours = (stage > 0 ? 1 : 0) + (stage + 1 < stages ? 1 : 0);
@@ -99,8 +101,8 @@ StageProgram lower_stage(const Plan& plan, const spec::ModelSpec& model, int64_t
     result.boundary_rows = context.samples * (model.seq / (context.strategy.ranks() / context.strategy.dp));
     result.boundary_cols = spec.dims.hidden;
   }
-  account_flow(result.arena, result.boundary_rows * result.boundary_cols * core::size_of(dtype), result.stage,
-               result.stages);
+  account_flow(result.arena, result.boundary_rows * result.boundary_cols * core::size_of(dtype), range.size(),
+               result.stage, result.stages);
   return result;
 }
 

@@ -28,10 +28,13 @@ struct ArenaLayout {
   int64_t work_bytes = 0;       ///< largest of the layers
   int64_t gathered_bytes = 0;   ///< largest of the layers
   int64_t unreduced_bytes = 0;  ///< largest of the layers
-  int64_t flow_bytes = 0;       ///< one activation gradient; two buffers take turns
+  int64_t flow_bytes = 0;       ///< one activation gradient
+  int64_t flow_buffers = 0;     ///< between layers; two take turns where there are more
   int64_t boundary_bytes = 0;   ///< pipeline messages: one receive ahead and one send in flight per direction
 
-  int64_t scratch_bytes() const { return work_bytes + gathered_bytes + unreduced_bytes + 2 * flow_bytes; }
+  int64_t scratch_bytes() const {
+    return work_bytes + gathered_bytes + unreduced_bytes + flow_buffers * flow_bytes;
+  }
   int64_t total() const { return persistent_bytes + slots * slot_bytes + scratch_bytes() + boundary_bytes; }
 };
 
@@ -46,10 +49,11 @@ struct StageProgram {
   int64_t boundary_rows = 0, boundary_cols = 0;  ///< of an activation between stages
 };
 
-/// How a layer, and the stage's activations, add to an arena. The cost model accounts with the same two
-/// functions.
+/// How a layer, and the activations of a stage of `layers` layers, add to an arena. The cost model accounts
+/// with the same two functions.
 void account_layer(ArenaLayout& arena, const program::MemoryNeed& need);
-void account_flow(ArenaLayout& arena, int64_t activation_bytes, int64_t stage, int64_t stages);
+void account_flow(ArenaLayout& arena, int64_t activation_bytes, int64_t layers, int64_t stage,
+                  int64_t stages);
 
 /// The plan must be free of faults.
 StageProgram lower_stage(const Plan& plan, const spec::ModelSpec& model, int64_t rank, core::DType dtype,

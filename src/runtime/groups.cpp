@@ -1,0 +1,76 @@
+// Axis sets become rank lists here. The tie axis joins the holders on the first and the last stage.
+
+#include "runtime/groups.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace galvatron::runtime {
+namespace {
+
+using comm::TrafficClass;
+using spec::Axis;
+using spec::AxisSet;
+
+std::vector<int> ranks_of(const plan::Plan& plan, const spec::LayerStrategy& strategy, int64_t rank,
+                          AxisSet axes) {
+  const auto per_stage = plan.ranks_per_stage(), stages = static_cast<int64_t>(plan.stages.size());
+  auto in_stage = [&](int64_t stage) {
+    const auto same_place = stage * per_stage + rank % per_stage;
+    return spec::MeshShape(strategy, stage * per_stage).group_of(same_place, axes);
+  };
+  if (!axes.contains(Axis::tie)) return in_stage(plan.stage_of_rank(rank));
+  auto ranks = in_stage(0);
+  const auto last = in_stage(stages - 1);
+  ranks.insert(ranks.end(), last.begin(), last.end());
+  return ranks;
+}
+
+std::vector<int> pipeline_of(const plan::Plan& plan, int64_t rank) {
+  std::vector<int> ranks;
+  for (auto r = rank % plan.ranks_per_stage(); r < plan.world; r += plan.ranks_per_stage())
+    ranks.push_back(static_cast<int>(r));
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<comm::MeshGroup> groups_of(const plan::Plan& plan, const spec::ModelSpec& model) {
+  std::set<comm::MeshGroup> groups;
+  auto add = [&](TrafficClass traffic, std::vector<int> ranks) {
+    if (ranks.size() > 1) groups.insert({traffic, std::move(ranks)});
+  };
+  const auto replicas = Axis::dp | Axis::cp | AxisSet(Axis::sp);
+  const auto whole_stage = replicas | AxisSet(Axis::tp);
+  for (int64_t layer = 0; layer < model.size(); ++layer) {
+    const auto& strategy = plan.layers[static_cast<size_t>(layer)];
+    const auto first = plan.stage_of_layer(layer) * plan.ranks_per_stage();
+    for (auto rank = first; rank < first + plan.ranks_per_stage(); ++rank) {
+      add(TrafficClass::layer, ranks_of(plan, strategy, rank, Axis::tp));
+      add(TrafficClass::gradient, ranks_of(plan, strategy, rank, replicas));
+      add(TrafficClass::gradient, ranks_of(plan, strategy, rank, whole_stage));
+      if (plan.stages.size() > 1 && model.tied() && (layer == 0 || layer == model.size() - 1))
+        add(TrafficClass::gradient, ranks_of(plan, strategy, rank, replicas | AxisSet(Axis::tie)));
+    }
+  }
+  for (int64_t rank = 0; rank < plan.world; ++rank) add(TrafficClass::pipeline, pipeline_of(plan, rank));
+  return {groups.begin(), groups.end()};
+}
+
+LiveGroups::LiveGroups(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model)
+    : plan_(plan), rank_(world.rank()), mesh_(world, groups_of(plan, model)) {}
+
+comm::Communicator& LiveGroups::find(const spec::LayerStrategy& strategy,
+                                     const program::CollectiveAttributes& collective) {
+  auto& found = found_[{strategy, collective.axes, collective.gradient}];
+  if (found == nullptr)
+    found = &mesh_.get(ranks_of(plan_, strategy, rank_, collective.axes),
+                       collective.gradient ? TrafficClass::gradient : TrafficClass::layer);
+  return *found;
+}
+
+comm::Communicator& LiveGroups::pipeline() {
+  return mesh_.get(pipeline_of(plan_, rank_), TrafficClass::pipeline);
+}
+
+}  // namespace galvatron::runtime

@@ -1,0 +1,40 @@
+#pragma once
+// The groups of ranks that a plan needs, and the live communicators behind the names that programs use for
+// them.
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "comm/mesh.hpp"
+#include "plan/plan.hpp"
+#include "program/step.hpp"
+#include "spec/mesh.hpp"
+
+namespace galvatron::runtime {
+
+/// All groups of two and more ranks of the whole world, from plan data alone, so every rank makes the same
+/// list.
+std::vector<comm::MeshGroup> groups_of(const plan::Plan& plan, const spec::ModelSpec& model);
+
+class LiveGroups {
+ public:
+  /// Collective over the world.
+  LiveGroups(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model);
+
+  /// The group of this rank under a layer's strategy.
+  comm::Communicator& find(const spec::LayerStrategy& strategy,
+                           const program::CollectiveAttributes& collective);
+  /// The ranks at this rank's place in every stage, first stage first.
+  comm::Communicator& pipeline();
+
+ private:
+  using Key = std::tuple<spec::LayerStrategy, spec::AxisSet, bool>;
+
+  plan::Plan plan_;
+  int64_t rank_;
+  comm::DeviceMesh mesh_;
+  std::map<Key, comm::Communicator*> found_;
+};
+
+}  // namespace galvatron::runtime

@@ -1,0 +1,37 @@
+#pragma once
+// A step's operands as the arguments of its kernel. One translation serves playing (views of real memory) and
+// asking for workspace (views without data), so both always mean the same call.
+
+#include <functional>
+
+#include "kernels/kernels.hpp"
+#include "program/lower.hpp"
+
+namespace galvatron::runtime {
+
+using device::TensorView;
+
+/// Where an operand is. Absent operands give absent views.
+using Resolver = std::function<TensorView(const program::Operand&)>;
+
+/// Shape, dtype and stride of an operand, without data.
+TensorView shape_of(const program::Program& program, const program::Operand& operand);
+
+kernels::GemmArgs gemm_args(const program::Step& step, const Resolver& view);
+kernels::NormArgs norm_args(const program::Step& step, const Resolver& view);
+kernels::NormBackwardArgs norm_backward_args(const program::Step& step, const Resolver& view);
+kernels::AttentionArgs attention_args(const program::Step& step, const Resolver& view);
+kernels::AttentionBackwardArgs attention_backward_args(const program::Step& step, const Resolver& view);
+kernels::CrossEntropyArgs cross_entropy_args(const program::Step& step, const Resolver& view);
+
+/// What the kernels say about workspace, in the planner's terms.
+class KernelWorkspace final : public program::WorkspaceRule {
+ public:
+  explicit KernelWorkspace(kernels::Kernels& kernels) : kernels_(kernels) {}
+  int64_t bytes(const program::Program& program, const program::Step& step) const override;
+
+ private:
+  kernels::Kernels& kernels_;
+};
+
+}  // namespace galvatron::runtime

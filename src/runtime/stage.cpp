@@ -1,0 +1,139 @@
+// The arena in the order of its regions: persistent, slots, scratch (work, gathered, unreduced, flow),
+// boundary.
+
+#include "runtime/stage.hpp"
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/random.hpp"
+#include "program/memory.hpp"
+#include "program/pieces.hpp"
+
+namespace galvatron::runtime {
+namespace {
+
+/// Element i of a buffer of either floating type.
+void store(std::byte* buffer, core::DType dtype, int64_t i, double value) {
+  if (dtype == core::DType::f64)
+    reinterpret_cast<double*>(buffer)[i] = value;
+  else
+    reinterpret_cast<float*>(buffer)[i] = static_cast<float>(value);
+}
+
+}  // namespace
+
+Stage::Stage(device::Device& device, plan::StageProgram program)
+    : program_(std::move(program)),
+      arena_(device, program_.arena.total()),
+      water_(std::make_unique<HighWater>()) {
+  lay_out();
+}
+
+void Stage::lay_out() {
+  const auto& a = program_.arena;
+  auto region = [&](int64_t bytes) { return arena_.data() + water_->add_region(bytes); };
+  persistent_ = region(a.persistent_bytes);
+  slots_ = region(a.slots * a.slot_bytes);
+  work_ = region(a.work_bytes);
+  gathered_ = region(a.gathered_bytes);
+  unreduced_ = region(a.unreduced_bytes);
+  flow_ = region(a.flow_buffers * a.flow_bytes);
+  boundary_ = region(a.boundary_bytes);
+  for (const auto& layer : program_.layers) {
+    LayerAddresses at;
+    at.program = layer.program.get();
+    for (const auto& placement : layer.program->placements)
+      at.groups.push_back(place(placement, persistent_ + layer.persistent_offset, gathered_, unreduced_));
+    at.work = work_;
+    at.loss = reinterpret_cast<std::byte*>(&cells_[0]);
+    at.gradient_norm = reinterpret_cast<std::byte*>(&cells_[1]);
+    at.water = water_.get();
+    at.arena = arena_.data();
+    addresses_.push_back(std::move(at));
+  }
+  for (size_t i = 0; i < program_.layers.size(); ++i)
+    if (program_.layers[i].tie_owner >= 0) adopt_owned_groups(i);
+}
+
+void Stage::adopt_owned_groups(size_t guest) {
+  const auto& owner = addresses_[static_cast<size_t>(program_.layers[guest].tie_owner)];
+  auto& at = addresses_[guest];
+  for (size_t g = 0; g < at.groups.size(); ++g) {
+    const auto& group = at.program->groups[g];
+    if (group.tie != program::TieRole::guest) continue;
+    const auto& owned = owner.program->groups;
+    for (size_t o = 0; o < owned.size(); ++o)
+      if (owned[o].name == group.name) at.groups[g].adopt(owner.groups[o]);
+  }
+}
+
+void Stage::initialise(const spec::ModelSpec& model, uint64_t seed) {
+  std::vector<double> values;
+  for (size_t i = 0; i < layers(); ++i) {
+    const auto& program = *addresses_[i].program;
+    for (size_t g = 0; g < program.groups.size(); ++g) {
+      const auto& group = program.groups[g];
+      if (!group.stored_here()) continue;
+      const bool sharded = group.zero >= 3;
+      const auto begin = sharded ? group.replica_index * group.shard() : 0;
+      const auto end = sharded ? begin + group.shard() : group.padded;
+      auto* buffer = sharded ? addresses_[i].groups[g].weight_shard : addresses_[i].groups[g].weights;
+      for (const auto& run : program::runs_of(group, begin, end)) {
+        const auto& p = group.parameters[static_cast<size_t>(run.parameter)];
+        const auto& layer =
+            p.owner.empty() ? model.names[static_cast<size_t>(program_.layers[i].layer)] : p.owner;
+        values.assign(static_cast<size_t>(run.count), p.init == program::InitKind::ones ? 1.0 : 0.0);
+        if (p.init == program::InitKind::normal)
+          core::fill_normal(core::key_of(seed, layer + "." + p.name), static_cast<uint64_t>(run.global),
+                            values);
+        const auto scale = p.init == program::InitKind::normal ? p.init_std : 1.0;
+        for (int64_t e = 0; e < run.count; ++e)
+          store(buffer, group.dtype, run.local - begin + e, values[static_cast<size_t>(e)] * scale);
+      }
+    }
+  }
+}
+
+LayerAddresses& Stage::addresses(size_t layer, int64_t slot) {
+  auto& at = addresses_[layer];
+  at.saved = slots_ + slot * program_.arena.slot_bytes + program_.layers[layer].saved_offset;
+  at.output = at.output_gradient = at.input_gradient = nullptr;
+  return at;
+}
+
+std::byte* Stage::input(size_t layer, int64_t slot) {
+  const auto& program = *addresses_[layer].program;
+  return slots_ + slot * program_.arena.slot_bytes + program_.layers[layer].saved_offset +
+         program.value(program.input).offset;
+}
+
+device::TensorView Stage::tokens(int64_t slot) {
+  auto& at = addresses(0, slot);
+  const auto& value = at.program->value(at.program->tokens);
+  return at.view({at.program->tokens, 0, 1, 0, value.cols});
+}
+
+device::TensorView Stage::labels(int64_t slot) {
+  auto& at = addresses(layers() - 1, slot);
+  const auto& value = at.program->value(at.program->labels);
+  return at.view({at.program->labels, 0, 1, 0, value.cols});
+}
+
+device::TensorView Stage::boundary(Boundary which) {
+  const auto bytes =
+      program_.boundary_rows * program_.boundary_cols * core::size_of(addresses_[0].program->dtype);
+  const auto place = program::aligned(bytes);
+  // The previous stage's two buffers come first, where there is one.
+  const bool towards_next = which == Boundary::send_output || which == Boundary::receive_output_gradient;
+  const bool sends = which == Boundary::send_output || which == Boundary::send_input_gradient;
+  const int64_t index = (towards_next && !first() ? 2 : 0) + (sends ? 1 : 0);
+  auto* data = boundary_ + index * place;
+  water_->touch(data - arena_.data(), data - arena_.data() + bytes);
+  return device::matrix(data, addresses_[0].program->dtype, program_.boundary_rows, program_.boundary_cols);
+}
+
+int64_t Stage::high_water_bytes() const {
+  return water_->bytes(program::memory_alignment);
+}
+
+}  // namespace galvatron::runtime

@@ -1,0 +1,62 @@
+#pragma once
+// This rank's part of the model: one arena, laid out by the plan, and the addresses in it.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "device/device.hpp"
+#include "plan/lowering.hpp"
+#include "runtime/addresses.hpp"
+#include "runtime/high_water.hpp"
+
+namespace galvatron::runtime {
+
+class Stage {
+ public:
+  /// Allocates the arena, zero-filled. Throws core::ResourceError with the sizes when it does not fit.
+  Stage(device::Device& device, plan::StageProgram program);
+
+  const plan::StageProgram& program() const { return program_; }
+  size_t layers() const { return program_.layers.size(); }
+  bool first() const { return program_.stage == 0; }
+  bool last() const { return program_.stage + 1 == program_.stages; }
+
+  /// Weights from the counter-based generator keyed by (seed, tensor name, index in the whole tensor): the
+  /// same bits under every plan.
+  void initialise(const spec::ModelSpec& model, uint64_t seed);
+
+  /// Addresses of a layer with the micro-batch in `slot`; output and gradients are up to the caller.
+  LayerAddresses& addresses(size_t layer, int64_t slot);
+  /// The saved input of a layer in a slot.
+  std::byte* input(size_t layer, int64_t slot);
+  device::TensorView tokens(int64_t slot);
+  device::TensorView labels(int64_t slot);
+
+  /// A pipeline message at one of the boundary buffers.
+  enum class Boundary { receive_input, send_input_gradient, send_output, receive_output_gradient };
+  device::TensorView boundary(Boundary which);
+  /// Gradient buffers between layers; two take turns.
+  std::byte* flow(int64_t index) { return flow_ + index % 2 * program_.arena.flow_bytes; }
+
+  /// Σ of token losses and Σ of squared gradients so far on this rank.
+  double& loss() { return cells_[0]; }
+  double& gradient_norm() { return cells_[1]; }
+
+  int64_t planned_bytes() const { return program_.arena.total(); }
+  int64_t high_water_bytes() const;
+
+ private:
+  void lay_out();
+  void adopt_owned_groups(size_t guest);
+
+  plan::StageProgram program_;
+  device::Buffer arena_;
+  std::unique_ptr<HighWater> water_;
+  std::vector<LayerAddresses> addresses_;
+  std::byte *persistent_ = nullptr, *slots_ = nullptr, *work_ = nullptr, *gathered_ = nullptr,
+            *unreduced_ = nullptr, *flow_ = nullptr, *boundary_ = nullptr;
+  double cells_[2] = {0.0, 0.0};
+};
+
+}  // namespace galvatron::runtime

@@ -1,0 +1,134 @@
+// Dispatch by kind of step.
+
+#include "runtime/step_player.hpp"
+
+#include "core/errors.hpp"
+#include "runtime/kernel_args.hpp"
+
+namespace galvatron::runtime {
+
+using program::Step;
+using program::StepKind;
+
+void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section section) {
+  const auto& steps = layer.program->steps(phase);
+  auto begin = now();
+  for (const auto& step : steps) {
+    if (step.kind != StepKind::collective) {
+      play(layer, step);
+      continue;
+    }
+    const auto reached = now();
+    times_.add(section, reached - begin);
+    play(layer, step);
+    begin = now();
+    const bool gradient = std::get<program::CollectiveAttributes>(step.attributes).gradient;
+    times_.add(gradient ? Section::gradient_sync : Section::tensor_parallel, begin - reached);
+  }
+  times_.add(section, now() - begin);
+}
+
+void StepPlayer::play(const LayerAddresses& layer, const Step& step) {
+  if (step.kind == StepKind::collective)
+    collective(layer, step);
+  else if (step.kind == StepKind::optimizer)
+    optimize(layer, step);
+  else
+    compute(layer, step);
+}
+
+void StepPlayer::compute(const LayerAddresses& layer, const Step& step) {
+  const Resolver view = [&](const program::Operand& operand) { return layer.view(operand); };
+  auto read = [&](size_t i) { return layer.view(step.reads[i]); };
+  auto write = [&](size_t i) { return layer.view(step.writes[i]); };
+  switch (step.kind) {
+    case StepKind::gemm:
+      return kernels_.gemm(stream_, gemm_args(step, view));
+    case StepKind::norm:
+      return kernels_.norm(stream_, norm_args(step, view));
+    case StepKind::norm_backward:
+      return kernels_.norm_backward(stream_, norm_backward_args(step, view));
+    case StepKind::activation:
+      return kernels_.activation(stream_, std::get<program::ActivationAttributes>(step.attributes).kind,
+                                 read(0), write(0));
+    case StepKind::activation_backward:
+      return kernels_.activation_backward(
+          stream_, std::get<program::ActivationAttributes>(step.attributes).kind, read(0), read(1), write(0));
+    case StepKind::attention:
+      return kernels_.attention(stream_, attention_args(step, view));
+    case StepKind::attention_backward:
+      return kernels_.attention_backward(stream_, attention_backward_args(step, view));
+    case StepKind::add:
+      return kernels_.add(stream_, read(0), read(1), read(2), write(0));
+    case StepKind::column_sum:
+      return kernels_.column_sum(stream_, read(0), write(0));
+    case StepKind::embedding:
+      return kernels_.embedding(stream_, read(0), read(1),
+                                std::get<program::LookupAttributes>(step.attributes).first_id, write(0));
+    case StepKind::embedding_backward:
+      return kernels_.embedding_backward(
+          stream_, read(0), read(1), std::get<program::LookupAttributes>(step.attributes).first_id, write(0));
+    case StepKind::positions: {
+      const auto& a = std::get<program::PositionAttributes>(step.attributes);
+      return kernels_.add_positions(stream_, read(0), read(1), a.begin, a.samples, write(0));
+    }
+    case StepKind::positions_backward: {
+      const auto& a = std::get<program::PositionAttributes>(step.attributes);
+      return kernels_.add_positions_backward(stream_, read(0), a.begin, a.samples, write(0));
+    }
+    case StepKind::cross_entropy:
+      return kernels_.cross_entropy(stream_, cross_entropy_args(step, view));
+    case StepKind::fill:
+      return kernels_.fill(stream_, write(0), std::get<program::FillAttributes>(step.attributes).value);
+    case StepKind::copy:
+      return kernels_.copy(stream_, read(0), write(0));
+    case StepKind::sum_of_squares:
+      return kernels_.sum_of_squares(stream_, read(0), write(0));
+    case StepKind::collective:
+    case StepKind::optimizer:
+      break;
+  }
+  throw core::InternalError("a step that is not a compute step");
+}
+
+void StepPlayer::collective(const LayerAddresses& layer, const Step& step) {
+  const auto& a = std::get<program::CollectiveAttributes>(step.attributes);
+  auto& group = groups_(layer.program->strategy, a);
+  GALV_ASSERT(group.size() == a.ranks, group.name(), group.size(), a.ranks);
+  const auto out = layer.view(step.writes[0]);
+  const auto in = step.reads.empty() ? device::TensorView{} : layer.view(step.reads[0]);
+  switch (a.kind) {
+    case core::CollectiveKind::all_reduce:
+      return group.all_reduce(out, a.reduce);
+    case core::CollectiveKind::all_gather:
+      return group.all_gather(in, out);
+    case core::CollectiveKind::reduce_scatter:
+      return group.reduce_scatter(in, out);
+    case core::CollectiveKind::all_to_all:
+      return group.all_to_all(in, out);
+    case core::CollectiveKind::broadcast:
+      return group.broadcast(out, 0);
+  }
+}
+
+void StepPlayer::optimize(const LayerAddresses& layer, const Step& step) {
+  const auto parameter = layer.view(step.writes[0]), gradient = layer.view(step.writes[1]);
+  if (update_.optimizer == core::OptimizerKind::sgd)
+    return kernels_.sgd(stream_, parameter, gradient, update_.lr, update_.gradient_scale);
+  kernels::AdamWArgs args;
+  args.parameter = parameter;
+  args.gradient = gradient;
+  args.exp_avg = layer.view(step.writes[2]);
+  args.exp_avg_sq = layer.view(step.writes[3]);
+  args.decay = std::get<program::OptimizerAttributes>(step.attributes).decay;
+  args.weight_decay = update_.weight_decay;
+  args.lr = update_.lr;
+  args.beta1 = update_.beta1;
+  args.beta2 = update_.beta2;
+  args.eps = update_.eps;
+  args.gradient_scale = update_.gradient_scale;
+  args.step = update_.step;
+  kernels_.adamw(stream_, args);
+}
+
+}  // namespace galvatron::runtime

@@ -1,0 +1,50 @@
+#pragma once
+// Plays one step. The only code that turns a step into a call of a kernel or a communicator.
+
+#include <functional>
+
+#include "comm/communicator.hpp"
+#include "kernels/kernels.hpp"
+#include "program/program.hpp"
+#include "runtime/addresses.hpp"
+#include "runtime/sections.hpp"
+
+namespace galvatron::runtime {
+
+/// The live group of a collective step of a layer with this strategy.
+using GroupFinder =
+    std::function<comm::Communicator&(const spec::LayerStrategy&, const program::CollectiveAttributes&)>;
+
+/// What the optimizer needs to know at play time.
+struct UpdateSettings {
+  core::OptimizerKind optimizer = core::OptimizerKind::adamw;
+  double lr = 0, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.0;
+  double gradient_scale = 1.0;  ///< from clipping
+  int64_t step = 1;             ///< counts from 1
+};
+
+class StepPlayer {
+ public:
+  StepPlayer(kernels::Kernels& kernels, device::Stream& stream, GroupFinder groups, SectionTimes& times)
+      : kernels_(kernels), stream_(stream), groups_(std::move(groups)), times_(times) {}
+
+  /// Plays all steps of a phase in order; `section` takes the compute seconds.
+  void play(const LayerAddresses& layer, program::Phase phase, Section section);
+  /// One compute step or collective.
+  void play(const LayerAddresses& layer, const program::Step& step);
+
+  void set_update(const UpdateSettings& settings) { update_ = settings; }
+
+ private:
+  void compute(const LayerAddresses& layer, const program::Step& step);
+  void collective(const LayerAddresses& layer, const program::Step& step);
+  void optimize(const LayerAddresses& layer, const program::Step& step);
+
+  kernels::Kernels& kernels_;
+  device::Stream& stream_;
+  GroupFinder groups_;
+  SectionTimes& times_;
+  UpdateSettings update_;
+};
+
+}  // namespace galvatron::runtime
