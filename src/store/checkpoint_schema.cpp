@@ -35,18 +35,18 @@ int64_t metadata_bytes(const CheckpointState& state, const std::vector<TensorInf
   return texts + 64 * core::kib + static_cast<int64_t>(tensors.size()) * metadata_bytes_per_tensor;
 }
 
-/// A full disk must show before HDF5 writes: the library cannot give up a file that it cannot flush.
-void reserve(const std::filesystem::path& path, int64_t metadata, int64_t data) {
+/// Creates the file and makes a full disk or a size limit show before anything is written.
+File reserve(const std::filesystem::path& path, int64_t bytes) {
+  File file(path, File::Mode::create);
   struct statvfs status {};
-  if (::statvfs(path.parent_path().empty() ? "." : path.parent_path().c_str(), &status) == 0) {
+  if (::statvfs(path.c_str(), &status) == 0) {
     const auto free = static_cast<int64_t>(status.f_bavail) * static_cast<int64_t>(status.f_frsize);
-    if (free < metadata + data)
+    if (free < bytes)
       throw DiskError(core::format("no space for {}: it needs {}, {} are free", path.string(),
-                                   core::format_bytes(metadata + data), core::format_bytes(free)));
+                                   core::format_bytes(bytes), core::format_bytes(free)));
   }
-  const File probe(path, File::Mode::create);  // quotas and limits do not show in statvfs
-  probe.write(0, std::vector<std::byte>(static_cast<size_t>(metadata)));
-  probe.sync();
+  file.resize(bytes);
+  return file;
 }
 
 h5::Handle row_type() {
@@ -88,14 +88,6 @@ int64_t write_tensor(hid_t file, const TensorInfo& tensor, int64_t index) {
   return h5::address_of(dataset);
 }
 
-core::DType dtype_named(const std::string& text) {
-  for (const auto dtype : {core::DType::f32, core::DType::f64, core::DType::bf16, core::DType::f16,
-                           core::DType::i32, core::DType::i64, core::DType::u8}) {
-    if (core::name(dtype) == text) return dtype;
-  }
-  throw core::UserError(core::ExitCode::checkpoint, "unknown element type '" + text + "'");
-}
-
 struct Found {
   TensorInfo info;
   int64_t index = 0;
@@ -119,7 +111,7 @@ void collect(hid_t file, const std::string& name, int64_t depth, std::vector<Fou
   Found tensor;
   tensor.info.name = name;
   tensor.info.shape = h5::shape_of(dataset);
-  tensor.info.dtype = dtype_named(h5::read_text_attribute(dataset.get(), "dtype"));
+  tensor.info.dtype = h5::dtype_named(h5::read_text_attribute(dataset.get(), "dtype"));
   tensor.index = h5::read_integer_attribute(dataset.get(), "index");
   tensor.address = h5::address_of(dataset);
   found.push_back(std::move(tensor));
@@ -148,10 +140,12 @@ Layout create_layout(const std::filesystem::path& path, const CheckpointState& s
                      const std::vector<TensorInfo>& tensors, int64_t rows) {
   int64_t data = rows * static_cast<int64_t>(sizeof(BlockRow));
   for (const auto& tensor : tensors) data += tensor.elements() * core::size_of(tensor.dtype);
-  reserve(path, metadata_bytes(state, tensors), data);
+  const auto destination = reserve(path, metadata_bytes(state, tensors) + data);
 
   Layout layout;
-  auto file = h5::create_file(path, user_block_bytes);
+  const ScratchFile scratch;
+  auto file = h5::create_file(scratch.path(), user_block_bytes);
+  scratch.hide();
   h5::write_attribute(file.get(), "program", std::string("galvatron"));
   h5::write_attribute(file.get(), "meaning", std::string("checkpoint; see docs/files.md of the program"));
   write_state(file.get(), state);
@@ -166,6 +160,8 @@ Layout create_layout(const std::filesystem::path& path, const CheckpointState& s
     layout.table = h5::address_of(table);
   }
   file.close();
+  scratch.copy_to(destination);
+  destination.sync();
   return layout;
 }
 

@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/format.hpp"
 
@@ -79,6 +82,44 @@ void File::sync() const {
 
 void File::resize(int64_t bytes) const {
   if (::ftruncate(descriptor_, bytes) != 0) fail("resize", path_, errno);
+}
+
+ScratchFile::ScratchFile() {
+  std::error_code code;
+  const std::filesystem::path shared_memory = "/dev/shm";
+  const bool usable = ::access(shared_memory.c_str(), W_OK) == 0;
+  auto name =
+      ((usable ? shared_memory : std::filesystem::temp_directory_path(code)) / "galvatron-XXXXXX").string();
+  descriptor_ = ::mkostemp(name.data(), O_CLOEXEC);
+  path_ = name;
+  if (descriptor_ < 0) fail("create", path_, errno);
+}
+
+ScratchFile::~ScratchFile() {
+  hide();
+  ::close(descriptor_);
+}
+
+void ScratchFile::hide() const {
+  ::unlink(path_.c_str());
+}
+
+void ScratchFile::copy_to(const File& file) const {
+  const auto size = ::lseek(descriptor_, 0, SEEK_END);
+  file.resize(size);
+  std::vector<std::byte> buffer(int64_t{1} << 20);
+  for (off_t begin = 0; begin < size;) {
+    begin = ::lseek(descriptor_, begin, SEEK_DATA);
+    if (begin < 0) break;  // a hole up to the end
+    const auto end = ::lseek(descriptor_, begin, SEEK_HOLE);
+    while (begin < end) {
+      const auto got =
+          ::pread(descriptor_, buffer.data(), std::min<size_t>(buffer.size(), end - begin), begin);
+      if (got <= 0) fail("read", path_, errno);
+      file.write(begin, std::span(buffer).first(static_cast<size_t>(got)));
+      begin += got;
+    }
+  }
 }
 
 void sync_folder(const std::filesystem::path& folder) {

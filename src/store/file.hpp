@@ -45,6 +45,28 @@ class File {
   int descriptor_ = -1;
 };
 
+/// A file in memory (/dev/shm, else the folder for temporary files) with a name that libraries can open. HDF5
+/// lays files out in one: the library cannot let go of a file that it fails to flush, so it must never meet a
+/// full disk. Holes cost nothing.
+class ScratchFile {
+ public:
+  ScratchFile();
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+  ~ScratchFile();
+
+  const std::filesystem::path& path() const { return path_; }
+  /// Takes the name away; whoever has the file open keeps it. Nothing is left then when the process is
+  /// killed.
+  void hide() const;
+  /// Gives `file` the size of this one and what was written to it; holes are not written.
+  void copy_to(const File& file) const;
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
 /// Makes a rename or a new file in `folder` survive a crash.
 void sync_folder(const std::filesystem::path& folder);
 

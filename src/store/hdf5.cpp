@@ -24,14 +24,6 @@ herr_t collect_name(hid_t, const char* name, const H5L_info_t* info, void* data)
   return 0;
 }
 
-Handle text_type(size_t length) {
-  Handle type(GALV_H5(H5Tcopy(H5T_C_S1)), H5Tclose);
-  GALV_H5(H5Tset_size(type.get(), std::max<size_t>(length, 1)));
-  GALV_H5(H5Tset_strpad(type.get(), H5T_STR_NULLPAD));
-  GALV_H5(H5Tset_cset(type.get(), H5T_CSET_UTF8));
-  return type;
-}
-
 /// Room for a text of fixed length that is about to be read.
 std::string room_for(const Handle& type, const std::string& name) {
   if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) != 0)
@@ -54,6 +46,14 @@ void silence() {
 }
 
 }  // namespace
+
+Handle text_type(size_t length) {
+  Handle type(GALV_H5(H5Tcopy(H5T_C_S1)), H5Tclose);
+  GALV_H5(H5Tset_size(type.get(), std::max<size_t>(length, 1)));
+  GALV_H5(H5Tset_strpad(type.get(), H5T_STR_NULLPAD));
+  GALV_H5(H5Tset_cset(type.get(), H5T_CSET_UTF8));
+  return type;
+}
 
 int64_t check(int64_t outcome, const char* call) {
   if (outcome >= 0) return outcome;
@@ -107,6 +107,14 @@ Handle file_type(core::DType dtype) {
       return copy(H5T_STD_U8LE);
   }
   throw core::InternalError("no HDF5 type for this element type");
+}
+
+core::DType dtype_named(const std::string& text) {
+  for (const auto dtype : {core::DType::f32, core::DType::f64, core::DType::bf16, core::DType::f16,
+                           core::DType::i32, core::DType::i64, core::DType::u8}) {
+    if (core::name(dtype) == text) return dtype;
+  }
+  throw core::UserError(core::ExitCode::checkpoint, "unknown element type '" + text + "'");
 }
 
 Handle create_dataset(hid_t parent, const std::string& name, hid_t type, const std::vector<int64_t>& shape) {

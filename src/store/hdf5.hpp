@@ -53,6 +53,12 @@ Handle open_file(const std::filesystem::path& path);
 /// bits.
 Handle file_type(core::DType dtype);
 
+/// The type of a text of fixed length, padded with zero bytes.
+Handle text_type(size_t length);
+
+/// Inverse of core::name(). Throws UserError (checkpoint).
+core::DType dtype_named(const std::string& text);
+
 /// A dataset of contiguous layout, allocated at once and not filled; missing groups on its path are made.
 Handle create_dataset(hid_t parent, const std::string& name, hid_t type, const std::vector<int64_t>& shape);
 Handle open_dataset(hid_t parent, const std::string& name);
@@ -78,5 +84,16 @@ void describe(hid_t object, const std::string& unit, const std::string& meaning)
 /// A text as a scalar dataset of fixed length.
 void write_text(hid_t parent, const std::string& name, const std::string& text, const std::string& meaning);
 std::string read_text(hid_t parent, const std::string& name);
+
+/// One column of a table: a one-dimensional dataset with its unit and meaning.
+void write_column(hid_t parent, const std::string& name, const std::vector<double>& values,
+                  const std::string& unit, const std::string& meaning);
+void write_column(hid_t parent, const std::string& name, const std::vector<int64_t>& values,
+                  const std::string& unit, const std::string& meaning);
+void write_column(hid_t parent, const std::string& name, const std::vector<std::string>& values,
+                  const std::string& meaning);
+std::vector<double> read_numbers(hid_t parent, const std::string& name);
+std::vector<int64_t> read_integers(hid_t parent, const std::string& name);
+std::vector<std::string> read_texts(hid_t parent, const std::string& name);
 
 }  // namespace galvatron::store::h5
