@@ -1,0 +1,78 @@
+// A profile comes back as it was, and a damaged one is refused like any bad input.
+#include "store/profile_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "store/file.hpp"
+#include "unit/store/folder.hpp"
+
+namespace galvatron::store {
+namespace {
+
+cost::Profile some_profile() {
+  cost::Profile profile;
+  profile.fingerprint = "abc";
+  auto& hardware = profile.hardware;
+  hardware.ranks = 4;
+  hardware.nodes = 2;
+  hardware.ranks_per_node = 2;
+  hardware.threads = 3;
+  hardware.hosts = {"node0", "a-longer-name"};
+  hardware.links = {{0, 1, 1e-6, 1e9, 5e8}, {1, 0, 2e-6, 2e9, 6e8}};
+  hardware.transfer_same_node.points = {{8, 1e-6, 9e-7, 2e-6, 11}, {4096, 2e-6, 1e-6, 3e-6, 12}};
+  hardware.collectives[{core::CollectiveKind::all_gather, {4, 2, 2}}].points = {
+      {1024, 1.0 / 3.0, 0.1, 0.5, 5}};
+  hardware.collectives[{core::CollectiveKind::broadcast, {2, 1, 2}}] = {};
+  hardware.gemm_flops = {1e11, 1.1e11};
+  hardware.memory_bytes_per_second = {1e10};
+  hardware.reserve_bytes = 1 << 20;
+  hardware.reserve_parts = {{"library", 100}, {"process", 1 << 20}};
+  hardware.nominal = true;
+  hardware.conditions = {{"date", "2026-11-30"}, {"empty", ""}};
+  profile.model.steps["gemm f32 n=1024 k=256 nt"].points = {{1, 1e-5, 1e-5, 1e-5, 3},
+                                                            {256, 1e-3, 1e-3, 2e-3, 3}};
+  profile.model.steps["norm f32 n=256 a/b"] = {};
+  profile.model.model_fingerprint = "m";
+  profile.model.dtype = core::DType::bf16;
+  profile.model.loader_seconds_per_token = 1e-8;
+  return profile;
+}
+
+TEST(ProfileFile, ComesBackAsItWas) {
+  const test::Folder folder;
+  const auto path = folder.path() / "profile.h5";
+  for (const auto& profile : {some_profile(), cost::Profile{}}) {  // the second write replaces the first
+    write_profile(path, profile, {{"ping 0-1", {"s", "one message of 8 bytes", {1e-6, 2e-6}}}});
+    EXPECT_TRUE(read_profile(path) == profile);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "profile.h5.tmp"));
+  }
+}
+
+TEST(ProfileFile, DamageIsRefusedWithTheFilesName) {
+  const test::Folder folder;
+  const auto path = folder.path() / "profile.h5";
+  write_profile(path, some_profile(), {});
+  const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
+  const File file(path, File::Mode::update);
+  for (int64_t at = 0; at < size; at += at < 64 ? 1 : 101) {
+    std::byte byte{};
+    file.read(at, std::span(&byte, 1));
+    const std::byte flipped = byte ^ std::byte{0x80};
+    file.write(at, std::span(&flipped, 1));
+    try {
+      read_profile(path);
+      ADD_FAILURE() << "byte " << at << " of " << size << " may be anything";
+    } catch (const core::UserError& error) {
+      EXPECT_EQ(error.code(), core::ExitCode::usage);
+      EXPECT_EQ(std::string(error.what()).rfind(path.string(), 0), 0U) << error.what();
+    }
+    file.write(at, std::span(&byte, 1));
+  }
+  EXPECT_TRUE(read_profile(path) == some_profile());
+  EXPECT_THROW(read_profile(folder.write("deck.toml", "[run]\n")), core::UserError);
+  EXPECT_THROW(read_profile(folder.path() / "absent.h5"), core::UserError);
+}
+
+}  // namespace
+}  // namespace galvatron::store
