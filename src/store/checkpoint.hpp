@@ -89,6 +89,12 @@ SaveReport save_checkpoint(comm::World& world, const std::filesystem::path& path
                            const CheckpointState& state, const std::vector<TensorInfo>& tensors,
                            std::span<const Piece> pieces, const CheckpointOptions& options);
 
+/// Collective: saves, reads back and deletes a tiny uneven checkpoint, so that a folder that is full,
+/// read-only or not shared by the nodes shows at the start of a run. Throws AgreedError (environment, exit
+/// code 3).
+void probe_checkpoint_folder(comm::World& world, const std::filesystem::path& folder,
+                             const CheckpointOptions& options);
+
 /// Local. Magic, sizes and the digest of everything but tensor data are checked before HDF5 sees the file.
 /// These three throw UserError (checkpoint, exit code 6) naming the file and what is wrong with it.
 CheckpointState read_state(const std::filesystem::path& path);

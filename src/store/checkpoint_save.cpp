@@ -2,6 +2,8 @@
 // that a disk failing on one rank ends the save on all of them and leaves the older files as they were.
 #include <chrono>
 #include <cstring>
+#include <numeric>
+#include <set>
 
 #include "core/errors.hpp"
 #include "core/fingerprint.hpp"
@@ -69,6 +71,18 @@ int64_t call_fingerprint(const std::filesystem::path& path, const CheckpointStat
   return static_cast<int64_t>(core::fnv1a(text));
 }
 
+void check_names(const std::vector<TensorInfo>& tensors) {
+  std::set<std::string_view> names;
+  for (const auto& tensor : tensors) {
+    const std::string_view name = tensor.name;
+    const auto top = name.substr(0, name.find('/'));
+    if (top.size() == name.size() || top == "state" || top == "blocks")
+      throw core::InternalError(core::format("'{}' is not the name of a tensor", name));
+    if (!names.insert(name).second)
+      throw core::InternalError(core::format("tensor '{}' is there twice", name));
+  }
+}
+
 void Save::check_call() {
   const auto prints = world_.all_gather(call_fingerprint(path_, state_, tensors_));
   stretches_ = gather_stretches(world_, pieces_);
@@ -77,6 +91,7 @@ void Save::check_call() {
       if (prints[rank] != prints[0])
         throw core::InternalError(core::format("ranks 0 and {} save different checkpoints", rank));
     }
+    check_names(tensors_);
     check_coverage(tensors_, stretches_);
   });
   first_row_.assign(1, 0);
@@ -144,7 +159,9 @@ void Save::seal_file() {
 void Save::read_back() {
   // Each rank reads what a rank of the next node wrote, so that a folder that is not shared, or a node's own
   // cache, cannot pass for the disk.
-  const int writer = (world_.rank() + world_.local_size()) % world_.size();
+  int shift = 0;
+  while (shift < world_.size() && world_.node_of(shift) == 0) ++shift;
+  const int writer = (world_.rank() + shift) % world_.size();
   world_.agree("read a checkpoint back", [&] {
     const auto file = open_written(File::Mode::read);
     if (root()) {
@@ -223,6 +240,25 @@ SaveReport save_checkpoint(comm::World& world, const std::filesystem::path& path
   world.all_reduce(std::span(&seconds, 1), core::ReduceOp::max);
   report.seconds = seconds;
   return report;
+}
+
+void probe_checkpoint_folder(comm::World& world, const std::filesystem::path& folder,
+                             const CheckpointOptions& options) {
+  // Uneven on purpose: rank r has r elements, so rank 0 has none.
+  const int64_t rank = world.rank();
+  const int64_t size = world.size();
+  const std::vector<TensorInfo> tensors = {{"model/probe", {size * (size - 1) / 2}, core::DType::i32}};
+  std::vector<int32_t> numbers(static_cast<size_t>(rank));
+  std::iota(numbers.begin(), numbers.end(), static_cast<int32_t>(rank * (rank - 1) / 2));
+  const Piece piece{0, rank * (rank - 1) / 2, rank, reinterpret_cast<std::byte*>(numbers.data())};
+  const auto path = folder / "probe.h5";
+  const auto report = save_checkpoint(world, path, {}, tensors, std::span(&piece, 1), options);
+  world.agree("probe the checkpoint folder", [&] {
+    if (report.outcome == SaveOutcome::failed)
+      throw core::UserError(core::ExitCode::environment, "checkpoints cannot be written: " + report.problem);
+    std::error_code ignored;
+    if (world.rank() == 0) std::filesystem::remove(path, ignored);
+  });
 }
 
 }  // namespace galvatron::store

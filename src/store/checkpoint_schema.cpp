@@ -19,6 +19,7 @@ namespace {
 
 constexpr int64_t metadata_bytes_per_tensor = 2048;  // four attributes, object header, link: about 900 seen
 constexpr int64_t deepest_group = 32;
+constexpr int64_t most_objects = 10'000'000;  // hard links can make a few groups look like endlessly many
 
 std::string meaning_of(const std::string& name) {
   const auto ends = [&](std::string_view end) { return name.ends_with(end); };
@@ -94,8 +95,9 @@ struct Found {
   int64_t address = -1;
 };
 
-void collect(hid_t file, const std::string& name, int64_t depth, std::vector<Found>& found) {
-  if (depth > deepest_group)
+void collect(hid_t file, const std::string& name, int64_t depth, int64_t& objects,
+             std::vector<Found>& found) {
+  if (depth > deepest_group || ++objects > most_objects)
     throw core::UserError(core::ExitCode::checkpoint, "groups nest deeper than this program writes them");
   if (h5::is_group(file, name)) {
     std::vector<std::string> names;
@@ -103,7 +105,7 @@ void collect(hid_t file, const std::string& name, int64_t depth, std::vector<Fou
       const h5::Handle group(GALV_H5(H5Gopen2(file, name.c_str(), H5P_DEFAULT)), H5Gclose);
       names = h5::names_in(group.get());
     }
-    for (const auto& child : names) collect(file, name + "/" + child, depth + 1, found);
+    for (const auto& child : names) collect(file, name + "/" + child, depth + 1, objects, found);
     return;
   }
   const auto dataset = h5::open_dataset(file, name);
@@ -119,10 +121,11 @@ void collect(hid_t file, const std::string& name, int64_t depth, std::vector<Fou
 
 std::vector<Found> all_tensors(const std::filesystem::path& path) {
   std::vector<Found> found;
+  int64_t objects = 0;
   name_file(path, [&] {
     const auto file = h5::open_file(path);
     for (const auto& name : h5::names_in(file.get())) {
-      if (name != "state" && name != "blocks") collect(file.get(), name, 0, found);
+      if (name != "state" && name != "blocks") collect(file.get(), name, 0, objects, found);
     }
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.index < b.index; });
     for (size_t i = 0; i < found.size(); ++i) {
