@@ -149,6 +149,17 @@ TEST(Checkpoint, PiecesMustCoverEverythingOnce) {
   expect_text(attempt({{2, 0, 1}}, {}), "tensor number 2 of 2");
 }
 
+TEST(Checkpoint, NamesMustBeOnePerTensor) {
+  Job job;
+  const TensorInfo a = {"model/a", {0}, core::DType::f32};
+  for (const auto& tensors :
+       {std::vector<TensorInfo>{a, a}, {{"state/a", {0}, core::DType::f32}}, {{"a", {0}, core::DType::f32}}})
+    EXPECT_THROW(
+        save_checkpoint(job.world(), job.folder() / "step-000001.h5", some_state(1), tensors, {}, {}),
+        core::AgreedError)
+        << tensors.back().name;
+}
+
 TEST(Checkpoint, RanksMustAgreeOnWhatTheySave) {
   Job job;
   if (job.world().size() == 1) GTEST_SKIP() << "one rank agrees with itself";

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/errors.hpp"
 #include "mpi/store/support.hpp"
 #include "store/checkpoint.hpp"
 #include "store/checkpoint_folder.hpp"
@@ -64,6 +65,32 @@ TEST(DiskFull, AFileThatMayNotGrowFailsTheSaveOnly) {
   }
   EXPECT_EQ(save(job, job.folder(), 2).outcome, SaveOutcome::saved);
   verify_checkpoint(CheckpointFolder(job.folder()).file_of(2));
+}
+
+TEST(DiskFull, OneRankThatCannotWriteFailsTheSaveForAll) {
+  Job job;
+  ASSERT_EQ(save(job, job.folder(), 1).outcome, SaveOutcome::saved);
+  if (job.world().size() == 1) GTEST_SKIP() << "needs a second rank";
+  SaveReport report;
+  {
+    const FileLimit limited(job.world().rank() == 1 ? 1000 : int64_t{1} << 40);
+    report = save(job, job.folder(), 2);
+  }
+  expect_failed_save(job, job.folder(), report);
+  EXPECT_EQ(report.problem.rfind("rank 1 ", 0), 0U) << report.problem;
+}
+
+TEST(DiskFull, TheProbeSaysSoAtTheStart) {
+  Job job;
+  probe_checkpoint_folder(job.world(), job.folder(), {});
+  EXPECT_TRUE(CheckpointFolder(job.folder()).list().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(job.folder()));
+  try {
+    probe_checkpoint_folder(job.world(), job.folder() / "absent", {});
+    ADD_FAILURE() << "no error";
+  } catch (const core::AgreedError& error) {
+    EXPECT_EQ(error.code(), core::ExitCode::environment);
+  }
 }
 
 TEST(DiskFull, AFullFileSystemFailsTheSaveOnly) {
