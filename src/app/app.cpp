@@ -9,6 +9,7 @@
 #include "app/alone.hpp"
 #include "app/build_info.hpp"
 #include "app/failure.hpp"
+#include "app/ranks.hpp"
 #include "app/verbs.hpp"
 #include "core/format.hpp"
 #include "deck/suggest.hpp"
@@ -26,37 +27,38 @@ int launcher_rank() {
   return 0;
 }
 
-std::optional<Verb> find_verb(const std::string& name) {
-  for (Verb& verb : verbs()) {
-    if (verb.name == name) return std::move(verb);
+const Verb* find_verb(const std::string& name, const std::vector<Verb>& table) {
+  for (const Verb& verb : table) {
+    if (verb.name == name) return &verb;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
-std::string unknown_verb(const std::string& name) {
+std::string unknown_verb(const std::string& name, const std::vector<Verb>& table) {
   std::vector<std::string> names;
-  for (const Verb& verb : verbs()) names.push_back(verb.name);
+  for (const Verb& verb : table) names.push_back(verb.name);
   const std::string near = deck::nearest(name, names);
   return core::format("command line: unknown verb '{}'{}; the verbs are {}", name,
                       near.empty() ? "" : " (did you mean '" + near + "'?)", core::join(names, ", "));
 }
 
 /// What is asked for without a verb: --version and --help.
-std::optional<std::string> document(const CommandLine& line, const std::optional<Verb>& verb) {
+std::optional<std::string> document(const CommandLine& line, const Verb* verb,
+                                    const std::vector<Verb>& table) {
   if (line.version == VersionForm::text) return version_text();
   if (line.version == VersionForm::json) return version_json();
-  if (line.help) return verb ? help_text(*verb) : help_text();
+  if (line.help) return verb ? help_text(*verb) : help_text(table);
   return std::nullopt;
 }
 
 /// Everything about the words that can be said before the verb plays.
-void add_problems(const std::optional<Verb>& verb, CommandLine& line) {
+void add_problems(const Verb* verb, const std::vector<Verb>& table, CommandLine& line) {
   if (line.verb.empty()) {
     line.problems.emplace_back("command line: a verb is missing; see galvatron --help");
     return;
   }
-  if (!verb) {
-    line.problems.push_back(unknown_verb(line.verb));
+  if (verb == nullptr) {
+    line.problems.push_back(unknown_verb(line.verb, table));
     return;
   }
   if (verb->argument != Argument::none && line.file.empty()) {
@@ -78,35 +80,35 @@ void check_processor(Console& console) {
                             ", which this build uses; build again with another GALVATRON_MARCH");
 }
 
-ExitCode play(const std::optional<Verb>& verb, const CommandLine& line, Console& console, Result& result) {
-  check_processor(console);
-  if (const auto text = document(line, verb)) {
-    console.print(*text);
-    return ExitCode::finished;
-  }
-  if (!verb) throw core::UserError(core::join(line.problems, "\n"));
-  return play_alone(*verb, line, console, result);
-}
-
 }  // namespace
 
-int run(const std::vector<std::string>& words) {
+int run(const std::vector<std::string>& words, const std::vector<Verb>& table) {
   CommandLine line = parse_command_line(words);
-  const std::optional<Verb> verb = find_verb(line.verb);
-  const bool only_document = line.version != VersionForm::none || line.help;
-  if (!only_document) add_problems(verb, line);
-
+  const Verb* verb = find_verb(line.verb, table);
   Console console(std::cout, std::cerr, line.verbosity, launcher_rank() == 0 ? Speaker::yes : Speaker::no);
+  if (const auto text = document(line, verb, table)) {
+    console.print(*text);
+    return static_cast<int>(ExitCode::finished);
+  }
+
+  add_problems(verb, table, line);
+  const bool on_ranks = verb != nullptr && verb->launch == Launch::ranks;
   Result result;
   ExitCode code = ExitCode::finished;
   try {
-    code = play(verb, line, console, result);
+    check_processor(console);
+    if (verb == nullptr) throw core::UserError(core::join(line.problems, "\n"));
+    if (on_ranks) return static_cast<int>(play_on_ranks(*verb, line, console, result));
+    code = play_alone(*verb, line, console, result);
   } catch (...) {
     const Failure failure = describe(std::current_exception(), 1);
     console.error(failure.text);
     code = failure.code;
   }
-  if (!only_document && (!verb || verb->ending == Ending::result)) {
+  // Processes that never became ranks all fail alike. Only the one that speaks returns the code: a launcher
+  // would kill it before it has spoken when another one fails first.
+  if (!on_ranks && console.speaker() == Speaker::no) return static_cast<int>(ExitCode::finished);
+  if (verb == nullptr || verb->ending == Ending::result) {
     console.print(result.line(line.verb, static_cast<int>(code)));
   }
   return static_cast<int>(code);

@@ -19,6 +19,7 @@ class Console final : public core::Log {
  public:
   Console(std::ostream& out, std::ostream& err, Verbosity verbosity, Speaker speaker);
 
+  Speaker speaker() const { return speaker_; }
   void set_speaker(Speaker speaker) { speaker_ = speaker; }
 
   /// A line of the log: warnings (each text once) to stderr, the rest to stdout as far as the verbosity goes.

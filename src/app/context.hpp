@@ -6,6 +6,10 @@
 #include "app/result.hpp"
 #include "deck/sections.hpp"
 
+namespace galvatron::comm {
+class Watchdog;
+}
+
 namespace galvatron::app {
 
 class Ranks;
@@ -16,6 +20,7 @@ struct Context {
   Console& console;        ///< also the core::Log that rooms take
   Result& result;          ///< what the RESULT line shall say
   Ranks* ranks = nullptr;  ///< MPI, this rank's device, the world; null for verbs that need no ranks
+  comm::Watchdog* watchdog = nullptr;  ///< to be patted with what is done; null likewise
 };
 
 }  // namespace galvatron::app

@@ -46,13 +46,13 @@ std::vector<Verb> verbs() {
   };
 }
 
-std::string help_text() {
+std::string help_text(const std::vector<Verb>& table) {
   std::string out =
       "galvatron: automatic hybrid-parallel training of transformers, on any number of ranks\n\n"
       "  galvatron VERB DECK [section.key=VALUE …] [options]\n"
       "  galvatron --version [--json]\n"
       "  galvatron VERB --help\n\nVerbs:\n";
-  for (const Verb& verb : verbs()) out += format("  {:<10} {}\n", verb.name, verb.summary);
+  for (const Verb& verb : table) out += format("  {:<10} {}\n", verb.name, verb.summary);
   return out + "\n" + usage_options + "\n" + usage_codes;
 }
 

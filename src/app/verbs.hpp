@@ -31,7 +31,7 @@ struct Verb {
 std::vector<Verb> verbs();
 
 /// `galvatron --help`, and `galvatron VERB --help`.
-std::string help_text();
+std::string help_text(const std::vector<Verb>& table);
 std::string help_text(const Verb& verb);
 
 core::ExitCode check_verb(Context& context);

@@ -31,10 +31,12 @@ void check_range(const Context& at, double value, const std::string& shown) {
   const Rule& rule = at.field.rule;
   const std::string what = format("{} = {} ", at.field.key, shown);
   if (!std::isfinite(value)) throw Mismatch{what + "must be a finite number"};
-  if (value < rule.low) throw Mismatch{what + format("must be at least {}", rule.low)};
-  if (value > rule.high) throw Mismatch{what + format("must be at most {}", rule.high)};
-  if (rule.low_open && value == rule.low) throw Mismatch{what + format("must be above {}", rule.low)};
-  if (rule.high_open && value == rule.high) throw Mismatch{what + format("must be below {}", rule.high)};
+  if (value < rule.low || (rule.low_open && value == rule.low)) {
+    throw Mismatch{what + format("must be {} {}", rule.low_open ? "above" : "at least", rule.low)};
+  }
+  if (value > rule.high || (rule.high_open && value == rule.high)) {
+    throw Mismatch{what + format("must be {} {}", rule.high_open ? "below" : "at most", rule.high)};
+  }
 }
 
 /// `word` is the value in plain letters, `shown` the same as it stands in a deck.

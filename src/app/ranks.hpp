@@ -1,0 +1,35 @@
+#pragma once
+// Playing a verb on all ranks of an MPI job. This is where MPI begins and ends, and where a failure on one
+// rank becomes the end of the job with one message and one exit code.
+
+#include <memory>
+
+#include "app/verbs.hpp"
+#include "comm/guard.hpp"
+#include "comm/world.hpp"
+#include "device/device.hpp"
+
+namespace galvatron::app {
+
+/// MPI, this rank's device and all ranks, made in this order and ended in the reverse.
+class Ranks {
+ public:
+  /// Collective. Throws core::UserError (environment).
+  Ranks();
+
+  comm::World& world() { return *world_; }
+  device::Device& device() { return *device_; }
+
+ private:
+  comm::Guard guard_;
+  std::unique_ptr<device::Device> device_;
+  std::unique_ptr<comm::World> world_;
+};
+
+/// Starts MPI and plays the verb: rank 0 reads the deck's bytes, all ranks parse the same ones. Prints the
+/// failure, if any, and the RESULT line while MPI is still up, because launchers kill the other processes
+/// once the first one has ended with an error. Every rank returns the same code, or the job is aborted with
+/// it. Throws core::UserError (environment) where there is no MPI job to be made.
+core::ExitCode play_on_ranks(const Verb& verb, const CommandLine& line, Console& console, Result& result);
+
+}  // namespace galvatron::app
