@@ -3,7 +3,6 @@
 #include "cost/signature.hpp"
 
 #include <array>
-#include <cstdio>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
