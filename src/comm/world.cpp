@@ -61,7 +61,7 @@ void World::agree(std::string_view what, const std::function<void()>& body) {
   all_reduce(std::span(&code, 1), ReduceOp::max);
   const auto text = broadcast(failure && rank() == first ? failure->text : std::string(), first);
   throw core::AgreedError(static_cast<core::ExitCode>(code), first, host_of(node_of(first)),
-                          core::format("{}: {}", what, text), failures - 1);
+                          what.empty() ? text : core::format("{}: {}", what, text), failures - 1);
 }
 
 }  // namespace galvatron::comm

@@ -46,7 +46,7 @@ class World {
 
   /// Runs `body`, which must not communicate, on every rank; when it threw anywhere, all ranks throw the same
   /// core::AgreedError with the first failing rank's text, its host, its exit code and how many more failed.
-  /// `what` names the meeting point.
+  /// `what` names the meeting point before the text; empty where the text says it all.
   void agree(std::string_view what, const std::function<void()>& body);
 
   /// A communicator over `ranks` (world ranks, in group order) for one class of traffic. Only the members
