@@ -1,0 +1,211 @@
+// The loop, in the order in which things happen between two steps: log, evaluate, save, stop.
+
+#include "runtime/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
+#include "runtime/training_state.hpp"
+#include "store/metrics.hpp"
+
+namespace galvatron::runtime {
+namespace {
+
+/// Windows evaluated at most; beyond them the loss changes in the third digit only.
+constexpr int64_t most_validation_windows = 512;
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0.0;
+  auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+class Loop {
+ public:
+  explicit Loop(const TrainJob& job);
+  TrainReport run();
+
+ private:
+  Request wanted() const;
+  double validate();
+  void log_step(const StepResult& result, std::optional<double> valid_loss);
+  void save();
+  bool after_step(const StepResult& result);
+
+  const TrainJob& job_;
+  const deck::TrainSection& train_;
+  Session session_;
+  store::SampleOrder order_;
+  Loader loader_;
+  std::optional<store::MetricsFile> metrics_;  // rank 0
+  TrainReport report_;
+  std::vector<double> step_seconds_;
+  int64_t step_ = 0;  ///< steps taken
+  int64_t end_ = 0;
+  int64_t saved_at_ = -1;
+  double interval_begin_ = 0;
+  int64_t interval_step_ = 0;
+  double interval_data_wait_ = 0;
+};
+
+SessionOptions session_options(const TrainJob& job) {
+  SessionOptions options;
+  options.dtype = dtype_of(job.deck.train);
+  options.seed = static_cast<uint64_t>(job.deck.run.seed);
+  options.pat = job.pat;
+  return options;
+}
+
+Loop::Loop(const TrainJob& job)
+    : job_(job),
+      train_(job.deck.train),
+      session_(job.world, job.device, job.kernels, job.plan, job.model, session_options(job)),
+      order_(static_cast<uint64_t>(job.deck.run.seed), job.train_data.tokens(), job.model.seq, "data.train"),
+      loader_(
+          job.train_data, [this](int64_t sample) { return order_.offset_of(sample); }, job.plan, job.model,
+          job.world.rank()) {
+  end_ = train_.stop_after > 0 ? std::min(train_.stop_after, train_.steps) : train_.steps;
+  if (job.resume_from) {
+    step_ = load_training_state(job, session_, *job.resume_from);
+    saved_at_ = report_.resumed_from = step_;
+    job.log.info(core::format("resumed from {} at step {}", job.resume_from->string(), step_));
+  }
+  if (job.world.rank() != 0) return;
+  const auto cut = store::truncate_metrics(job.paths.metrics(), step_);
+  if (!cut.empty()) job.log.info(core::format("metrics after step {} moved to {}", step_, cut.string()));
+  metrics_.emplace(job.paths.metrics());
+}
+
+Request Loop::wanted() const {
+  auto request = job_.requests();
+  if (job_.seconds_left) {
+    const auto need = 2.0 * report_.checkpoint_seconds + (step_seconds_.empty() ? 0.0 : step_seconds_.back());
+    if (job_.seconds_left() < need) request = Request::stop_requeue;
+  }
+  return request;
+}
+
+double Loop::validate() {
+  const Timed timed(session_.times(), Section::evaluate);
+  const auto seq = job_.model.seq, windows = validation_windows(*job_.valid_data, seq);
+  Loader loader(
+      *job_.valid_data, [&](int64_t sample) { return sample < windows ? sample * (seq + 1) : -1; }, job_.plan,
+      job_.model, job_.world.rank());
+  double sum = 0;
+  for (int64_t first = 0; first < windows; first += job_.plan.batch) {
+    loader.seek(first);
+    sum += session_.evaluate(loader, job_.plan.microbatches);
+  }
+  return sum / (static_cast<double>(windows) * static_cast<double>(seq));
+}
+
+void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) {
+  const auto steps = step_ - interval_step_;
+  const auto seconds = (now() - interval_begin_) / static_cast<double>(std::max<int64_t>(1, steps));
+  const auto data_wait = session_.times().of(Section::data_wait) - interval_data_wait_;
+  const auto tokens = static_cast<double>(job_.plan.batch * job_.model.seq);
+  if (metrics_) {
+    store::MetricsLine line(step_);
+    line.exact("loss", result.loss).exact("grad_norm", result.gradient_norm).number("lr", result.lr);
+    line.integer("tokens", step_ * job_.plan.batch * job_.model.seq).number("tokens_per_s", tokens / seconds);
+    line.number("step_s", seconds)
+        .number("predicted_step_s", job_.plan.predicted_step_seconds)
+        .number("data_wait_s", data_wait);
+    line.integer("peak_bytes", session_.stage().high_water_bytes()).number("time", wall_clock());
+    if (valid_loss) line.exact("valid_loss", *valid_loss);
+    for (const auto section : {Section::forward, Section::backward, Section::tensor_parallel,
+                               Section::pipeline_wait, Section::gradient_sync, Section::optimizer})
+      line.number(std::string(name_of(section)) + "_s", session_.times().of(section));
+    metrics_->append(line);
+  }
+  const auto left = seconds * static_cast<double>(end_ - step_);
+  job_.log.info(core::format(
+      "step {:>5}/{}  loss {:.4f}  grad {:.3f}  lr {:.2e}  {:.0f} tokens/s  step {} (predicted {})  data "
+      "{:.0f} %  left {}{}",
+      step_, end_, result.loss, result.gradient_norm, result.lr, tokens / seconds,
+      core::format_seconds(seconds), core::format_seconds(job_.plan.predicted_step_seconds),
+      100.0 * data_wait / (seconds * static_cast<double>(std::max<int64_t>(1, steps))),
+      core::format_seconds(left), valid_loss ? core::format("  valid {:.4f}", *valid_loss) : ""));
+  interval_begin_ = now();
+  interval_step_ = step_;
+  interval_data_wait_ = session_.times().of(Section::data_wait);
+}
+
+void Loop::save() {
+  if (saved_at_ == step_) return;
+  job_.pat(core::format("checkpoint of step {}", step_));
+  const Timed timed(session_.times(), Section::checkpoint);
+  const auto saved = save_training_state(job_, session_, step_);
+  if (saved.outcome == store::SaveOutcome::failed) {
+    job_.log.warning(
+        core::format("checkpoint of step {} failed, the previous one is kept: {}", step_, saved.problem));
+    return;
+  }
+  saved_at_ = step_;
+  report_.checkpoint_bytes = saved.bytes;
+  report_.checkpoint_seconds = saved.seconds;
+  job_.log.info(core::format("checkpoint of step {}: {} in {} ({}/s)", step_, core::format_bytes(saved.bytes),
+                             core::format_seconds(saved.seconds),
+                             core::format_bytes(static_cast<int64_t>(static_cast<double>(saved.bytes) /
+                                                                     std::max(saved.seconds, 1e-9)))));
+}
+
+/// True when the loop goes on.
+bool Loop::after_step(const StepResult& result) {
+  const bool last = step_ == end_ || result.request >= Request::stop_user;
+  auto due = [&](int64_t every) { return every > 0 && step_ % every == 0; };
+  std::optional<double> valid;
+  if (job_.valid_data != nullptr && (due(train_.eval_every) || step_ == train_.steps))
+    valid = report_.valid_loss = validate();
+  if (last || valid || due(train_.log_every)) log_step(result, valid);
+  if (last || due(job_.deck.checkpoint.every) || result.request == Request::save) save();
+  if (result.request == Request::stop_user) report_.stopped = StopReason::user;
+  if (result.request == Request::stop_requeue) report_.stopped = StopReason::requeue;
+  return !last;
+}
+
+TrainReport Loop::run() {
+  const auto begin = now();
+  interval_begin_ = begin;
+  interval_step_ = step_;
+  while (step_ < end_) {
+    loader_.seek(step_ * job_.plan.batch);
+    const auto result = session_.step(loader_, train_, step_, wanted());
+    ++step_;
+    step_seconds_.push_back(result.seconds);
+    report_.loss = result.loss;
+    if (!after_step(result)) break;
+  }
+  if (report_.stopped == StopReason::finished && step_ < train_.steps)
+    report_.stopped = StopReason::stop_after;
+  report_.steps = step_;
+  report_.step_seconds = median(step_seconds_);
+  if (report_.step_seconds > 0)
+    report_.tokens_per_second = static_cast<double>(job_.plan.batch * job_.model.seq) / report_.step_seconds;
+  report_.planned_bytes = session_.stage().planned_bytes();
+  report_.high_water_bytes = session_.stage().high_water_bytes();
+  report_.sections = session_.times();
+  report_.wall_seconds = now() - begin;
+  return report_;
+}
+
+}  // namespace
+
+core::DType dtype_of(const deck::TrainSection& train) {
+  return train.precision == "fp64" ? core::DType::f64 : core::DType::f32;
+}
+
+int64_t validation_windows(const store::Dataset& data, int64_t seq) {
+  return std::min(most_validation_windows, data.tokens() / (seq + 1));
+}
+
+TrainReport train(const TrainJob& job) {
+  return Loop(job).run();
+}
+
+}  // namespace galvatron::runtime

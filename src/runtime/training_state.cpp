@@ -1,0 +1,85 @@
+// A resume that would differ silently is refused; another plan or another number of ranks is welcome.
+
+#include "runtime/training_state.hpp"
+
+#include <chrono>
+
+#include "core/errors.hpp"
+#include "core/format.hpp"
+#include "runtime/snapshot.hpp"
+#include "store/checkpoint_folder.hpp"
+
+namespace galvatron::runtime {
+namespace {
+
+constexpr const char* data_key = "data_fingerprint";
+constexpr const char* batch_key = "batch";
+
+void require(bool same, const std::filesystem::path& file, const std::string& key, const std::string& saved,
+             const std::string& now) {
+  if (same) return;
+  throw core::UserError(
+      core::ExitCode::checkpoint,
+      core::format(
+          "{} cannot be resumed with this deck: {} was {} and is {} now; use the deck it was made with, or "
+          "another run.out",
+          file.string(), key, saved, now));
+}
+
+void check_state(const TrainJob& job, const store::CheckpointState& state,
+                 const std::filesystem::path& file) {
+  const auto model = spec::fingerprint(job.model), data = job.train_data.fingerprint();
+  require(state.model_fingerprint == model, file, "the model ([model])", state.model_fingerprint, model);
+  require(state.seed == job.deck.run.seed, file, "run.seed", std::to_string(state.seed),
+          std::to_string(job.deck.run.seed));
+  const auto saved = [&](const char* key) {
+    const auto found = state.more.find(key);
+    return found == state.more.end() ? std::string("absent") : found->second;
+  };
+  require(saved(data_key) == data, file, "the training data ([data])", saved(data_key), data);
+  require(saved(batch_key) == std::to_string(job.plan.batch), file, "the batch (search.batch)",
+          saved(batch_key), std::to_string(job.plan.batch));
+  require(state.step <= job.deck.train.steps, file, "its step lies past train.steps: it",
+          std::to_string(state.step), std::to_string(job.deck.train.steps));
+}
+
+}  // namespace
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+store::SaveReport save_training_state(const TrainJob& job, Session& session, int64_t step) {
+  store::CheckpointState state;
+  state.step = step;
+  state.samples = step * job.plan.batch;
+  state.seed = job.deck.run.seed;
+  state.run = job.run_id;
+  state.deck = job.deck_text;
+  state.plan = job.plan_text;
+  state.build = job.build_text;
+  state.model_fingerprint = spec::fingerprint(job.model);
+  state.more[data_key] = job.train_data.fingerprint();
+  state.more[batch_key] = std::to_string(job.plan.batch);
+  const auto tensors = tensors_of(job.model, dtype_of(job.deck.train));
+  const auto pieces = pieces_of(session.stage(), job.model, tensors, SnapshotUse::saving);
+  store::CheckpointOptions options;
+  options.io = store::parse_checkpoint_io(job.deck.checkpoint.io);
+  options.keep = job.deck.checkpoint.keep;
+  const store::CheckpointFolder folder(job.paths.checkpoints());
+  return store::save_checkpoint(job.world, folder.file_of(step), state, tensors, pieces, options);
+}
+
+int64_t load_training_state(const TrainJob& job, Session& session, const std::filesystem::path& file) {
+  store::CheckpointState state;
+  job.world.agree("look at the checkpoint", [&] {
+    state = store::read_state(file);
+    check_state(job, state, file);
+  });
+  const auto tensors = tensors_of(job.model, dtype_of(job.deck.train));
+  const auto pieces = pieces_of(session.stage(), job.model, tensors, SnapshotUse::loading);
+  store::load_checkpoint(job.world, file, tensors, pieces);
+  return state.step;
+}
+
+}  // namespace galvatron::runtime

@@ -1,0 +1,19 @@
+#pragma once
+// What goes into a checkpoint of a training run and what must agree before one is taken up again.
+
+#include "runtime/trainer.hpp"
+#include "store/checkpoint.hpp"
+
+namespace galvatron::runtime {
+
+/// Collective.
+store::SaveReport save_training_state(const TrainJob& job, Session& session, int64_t step);
+
+/// Collective: fills the session and returns the step it stands at. Throws core::AgreedError (checkpoint)
+/// naming the key when the file is of another model, seed, data or batch, or a step past the deck's.
+int64_t load_training_state(const TrainJob& job, Session& session, const std::filesystem::path& file);
+
+/// Seconds since 1970.
+double wall_clock();
+
+}  // namespace galvatron::runtime
