@@ -28,11 +28,30 @@ std::vector<int> nodes_of_ranks(const comm::World& world) {
   return out;
 }
 
+/// Who tells an idle `rank` that the slot is over: a player on its own node, else the first one; −1 = the
+/// rank plays itself.
+int waker_of(const Round& slot, int rank, const std::vector<int>& node_of) {
+  int waker = slot.front().low;
+  bool own_node = false;
+  for (const auto& pair : slot) {
+    for (const int player : {pair.low, pair.high}) {
+      if (player == rank) return -1;
+      if (own_node || node_of[static_cast<size_t>(player)] != node_of[static_cast<size_t>(rank)]) continue;
+      waker = player;
+      own_node = true;
+    }
+  }
+  return waker;
+}
+
 /// Plays pairs and keeps what this rank measured as a sender.
 class LinkBench {
  public:
   LinkBench(comm::World& world, comm::Communicator& all, device::Device& device, const LinkOptions& options)
-      : world_(world), options_(options), ping_(all, device, options.sizes.back()) {}
+      : world_(world),
+        options_(options),
+        node_of_(nodes_of_ranks(world)),
+        ping_(all, device, options.sizes.back()) {}
 
   /// All pairs of the slot at once, low → high and then high → low. Collective over the world.
   void play(const Round& slot, Pass pass, double seconds_per_point) {
@@ -42,6 +61,7 @@ class LinkBench {
       direction(pair.low, pair.high, pass, seconds_per_point);
       direction(pair.high, pair.low, pass, seconds_per_point);
     }
+    let_the_idle_sleep(slot);
     world_.agree("measure links", [&] {
       if (!wrong_) return;
       const auto& m = *wrong_->wrong;
@@ -55,6 +75,12 @@ class LinkBench {
   }
 
  private:
+  void let_the_idle_sleep(const Round& slot) {
+    if (const int waker = waker_of(slot, world_.rank(), node_of_); waker >= 0) return ping_.doze(waker);
+    for (int rank = 0; rank < world_.size(); ++rank)
+      if (waker_of(slot, rank, node_of_) == world_.rank()) ping_.wake(rank);
+  }
+
   void direction(int from, int to, Pass pass, double seconds) {
     const auto check = pass == Pass::isolated ? Check::each : Check::last;
     double token = 0;  // one way of 8 bytes
@@ -77,6 +103,7 @@ class LinkBench {
 
   comm::World& world_;
   const LinkOptions& options_;
+  std::vector<int> node_of_;
   PingBench ping_;
   std::map<Key, std::vector<LinkPoint>> isolated_, loaded_;
   std::optional<PingResult> wrong_;

@@ -3,7 +3,9 @@
 #include "measure/ping.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "core/errors.hpp"
 #include "measure/budget.hpp"
@@ -38,6 +40,12 @@ int64_t PingBench::hear(int peer) {
   comm_.receive(bytes_view(token_, token_bytes), peer).wait();
   std::memcpy(&word, token_.data(), sizeof word);
   return word;
+}
+
+void PingBench::doze(int peer) {
+  constexpr auto nap = std::chrono::microseconds(200);
+  auto pending = comm_.receive(bytes_view(token_, token_bytes), peer);
+  while (!pending.test()) std::this_thread::sleep_for(nap);
 }
 
 PingResult PingBench::send(int to, int64_t bytes, Check check, const SampleRule& rule) {

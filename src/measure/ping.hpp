@@ -33,6 +33,11 @@ class PingBench {
   /// that no rank is left waiting.
   PingResult receive(int from, int64_t bytes, Check check);
 
+  /// Ends `peer`'s doze.
+  void wake(int peer) { tell(peer, 0); }
+  /// Waits for `peer` without using the processor: a rank that polls may take the time of those who measure.
+  void doze(int peer);
+
  private:
   void tell(int peer, int64_t word);
   int64_t hear(int peer);

@@ -1,0 +1,45 @@
+#pragma once
+// One Program with memory of its own, outside any stage: its compute steps can be played and timed one by
+// one, in their order, so that each finds the caches as training leaves them.
+
+#include <map>
+#include <vector>
+
+#include "device/device.hpp"
+#include "kernels/kernels.hpp"
+#include "measure/worklist.hpp"
+#include "program/program.hpp"
+#include "runtime/addresses.hpp"
+#include "runtime/sections.hpp"
+#include "runtime/step_player.hpp"
+
+namespace galvatron::measure {
+
+/// Bytes that playing the Program takes: what its layer needs of a stage, with room for the parameters that
+/// another layer would own.
+int64_t bench_bytes(const program::Program& program);
+
+class LayerBench {
+ public:
+  /// Throws core::ResourceError when there is no memory for it.
+  LayerBench(device::Device& device, kernels::Kernels& kernels, const program::Program& program);
+
+  /// Plays every compute step of every phase once; appends the seconds of each to `times`. Collectives are
+  /// left out: other curves price them.
+  void play(std::map<StepPoint, std::vector<double>>& times);
+
+ private:
+  void lay_out();
+  void fill();
+
+  const program::Program& program_;
+  kernels::Kernels& kernels_;
+  device::Buffer memory_;
+  std::unique_ptr<device::Stream> stream_;
+  runtime::SectionTimes sections_;
+  runtime::StepPlayer player_;
+  runtime::LayerAddresses addresses_;
+  std::vector<std::vector<StepPoint>> points_;  ///< per phase and step; empty key = a collective
+};
+
+}  // namespace galvatron::measure

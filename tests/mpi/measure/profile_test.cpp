@@ -1,0 +1,174 @@
+// The whole phase on a tiny model: every step of its Programs has a time, all ranks hold the same profile,
+// and the budget is kept.
+#include "measure/profile.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/format.hpp"
+#include "kernels/kernels.hpp"
+#include "measure/sampler.hpp"
+#include "mpi/measure/support.hpp"
+#include "runtime/kernel_args.hpp"
+#include "support/models.hpp"
+
+namespace galvatron::measure {
+namespace {
+
+using measure::test::Live;
+
+/// Every layer of a small model under a few strategies and micro-batch sizes.
+std::vector<LayerCase> small_cases() {
+  std::vector<LayerCase> cases;
+  const auto model = galvatron::test::small_model(1);
+  for (const auto& layer : model.layers) {
+    for (const int32_t tp : {1, 2}) {
+      for (const int64_t samples : {1, 2, 4}) {
+        for (const int32_t zero : {0, 3}) {
+          program::LayerContext context;
+          context.strategy.tp = tp;
+          context.strategy.dp = 2;
+          context.strategy.zero = zero;
+          context.samples = samples;
+          cases.push_back({layer, context});
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+Request small_request() {
+  Request request;
+  request.build = "a build";
+  request.model_fingerprint = "a model";
+  request.layers = small_cases();
+  request.conditions = {{"date", "2030-01-01"}};
+  return request;
+}
+
+Options small_options(double seconds) {
+  Options options;
+  options.budget_seconds = seconds;
+  options.links.sizes = geometric_sizes(8, 32768, 16);
+  options.collectives.sizes = geometric_sizes(1024, 65536, 8);
+  options.peaks.gemm_size = 128;
+  options.peaks.array_bytes = 1 << 20;
+  options.layers.iterations = 3;
+  return options;
+}
+
+std::string profile_text(const cost::Profile& profile) {
+  std::string text = profile.fingerprint + "\n";
+  for (const auto& [key, curve] : profile.model.steps)
+    for (const auto& p : curve.points) text += core::format("{} {} {}\n", key, p.x, p.seconds);
+  for (const auto& [part, bytes] : profile.hardware.reserve_parts)
+    text += core::format("{} {}\n", part, bytes);
+  for (const auto& [name, value] : profile.hardware.conditions) text += name + value + "\n";
+  return text;
+}
+
+struct Bench : Live {
+  std::unique_ptr<kernels::Kernels> kernels = kernels::make_kernels(*device, 1);
+  ReserveMeter meter;
+  core::SilentLog log;
+
+  Outcome measure(const Request& request, const Options& options) {
+    return measure_all(*world, *device, *kernels, request, options, meter, log);
+  }
+};
+
+TEST(Profile, CoversWhatThePlansMayAskFor) {
+  Bench bench;
+  const auto request = small_request();
+  const auto outcome = bench.measure(request, small_options(10));
+  const auto& profile = outcome.profile;
+  EXPECT_EQ(outcome.layers.points, outcome.layers.wanted_points);
+  EXPECT_TRUE(outcome.layers.left_out.empty());
+  const runtime::KernelWorkspace workspace(*bench.kernels);
+  for (const auto& [layer, context] : request.layers) {
+    for (const auto& point : points_of(program::lower(layer, context, workspace))) {
+      const auto it = profile.model.steps.find(point.key);
+      ASSERT_NE(it, profile.model.steps.end()) << point.key << " was not measured";
+      const auto& points = it->second.points;
+      EXPECT_LE(points.front().x, point.rows) << point.key;
+      EXPECT_GE(points.back().x, point.rows) << point.key;
+    }
+  }
+  for (const auto& [key, curve] : profile.model.steps) {
+    for (size_t i = 0; i < curve.points.size(); ++i) {
+      EXPECT_GT(curve.points[i].seconds, 0) << key;
+      EXPECT_TRUE(std::isfinite(curve.points[i].seconds)) << key;
+      if (i > 0) {
+        EXPECT_LT(curve.points[i - 1].x, curve.points[i].x) << key;
+      }
+    }
+  }
+  EXPECT_EQ(static_cast<int>(outcome.layers.rank_seconds.size()), bench.world->size());
+  EXPECT_TRUE(bench.same_everywhere(profile_text(profile))) << "ranks hold different profiles";
+}
+
+TEST(Profile, SaysWhatItMeasuredAndWhere) {
+  Bench bench;
+  const auto outcome = bench.measure(small_request(), small_options(4));
+  const auto& hardware = outcome.profile.hardware;
+  EXPECT_EQ(hardware.ranks, bench.world->size());
+  EXPECT_EQ(static_cast<int>(hardware.gemm_flops.size()), bench.world->size());
+  for (const double flops : hardware.gemm_flops) EXPECT_GT(flops, 1e6);
+  for (const double rate : hardware.memory_bytes_per_second) EXPECT_GT(rate, 1e6);
+  EXPECT_GT(hardware.reserve_bytes, 1 << 20);
+  EXPECT_TRUE(hardware.reserve_parts.contains("program"));
+  EXPECT_EQ(hardware.conditions.at("date"), "2030-01-01");
+  EXPECT_EQ(outcome.coverage.size(), 4u) << "links, collectives, peaks, layers";
+  const auto report = outcome_report(outcome);
+  for (const char* part : {"links", "peaks", "what the budget covered", "layers", "counters of rank 0"})
+    EXPECT_NE(report.find(part), std::string::npos) << "'" << part << "' is missing in:\n" << report;
+}
+
+TEST(Profile, KeepsToTheBudget) {
+  Bench bench;
+  auto options = small_options(1.0);
+  options.layers.iterations = 1000000;
+  const double begin = now_seconds();
+  bench.measure(small_request(), options);
+  // Slack: the gemm and the arrays of the peaks are set up, and every point that was begun takes its minimum.
+  EXPECT_LT(now_seconds() - begin, 1.0 + 1.5);
+}
+
+TEST(Profile, AStopRequestEndsItEarly) {
+  Bench bench;
+  auto options = small_options(30);
+  options.layers.iterations = 1000000;
+  const bool me = bench.world->rank() == bench.world->size() - 1;
+  options.hooks.stop_requested = [me] { return me; };
+  const double begin = now_seconds();
+  const auto outcome = bench.measure(small_request(), options);
+  EXPECT_TRUE(outcome.stopped);
+  EXPECT_LT(now_seconds() - begin, 5);
+}
+
+TEST(Profile, TheFingerprintFollowsWhatMatters) {
+  Bench bench;
+  const auto request = small_request();
+  const auto same = fingerprint_of(*bench.world, *bench.device, request);
+  EXPECT_EQ(same, fingerprint_of(*bench.world, *bench.device, small_request()));
+  EXPECT_TRUE(bench.same_everywhere(same));
+  auto other = request;
+  other.conditions["date"] = "2031-01-01";
+  EXPECT_EQ(same, fingerprint_of(*bench.world, *bench.device, other)) << "the date does not matter";
+  other.threads = 2;
+  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other)) << "threads";
+  other = request;
+  other.build = "another build";
+  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other)) << "build";
+  other = request;
+  other.model_fingerprint = "another model";
+  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other)) << "model";
+  other = request;
+  other.layers.pop_back();
+  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other)) << "shapes";
+}
+
+}  // namespace
+}  // namespace galvatron::measure
