@@ -53,7 +53,7 @@ void reduce_in_order(std::span<const std::byte* const> parts, std::byte* out, in
   if (dtype == core::DType::f64) {
     reduce<double>(parts, out, count, op);
   } else {
-    GALV_ASSERT(dtype == core::DType::f32, core::name(dtype));
+    GALV_ASSERT(dtype == core::DType::f32, dtype);
     reduce<float>(parts, out, count, op);
   }
 }
