@@ -1,0 +1,32 @@
+#pragma once
+// What a search may choose from and how much it keeps.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/dtype.hpp"
+#include "plan/schedule.hpp"
+#include "spec/axes.hpp"
+#include "spec/strategy.hpp"
+
+namespace galvatron::deck {
+struct SearchSection;
+}
+
+namespace galvatron::search {
+
+struct SearchOptions {
+  std::vector<int64_t> batches = {16};  ///< samples per step; the best samples per second wins
+  std::vector<plan::ScheduleKind> schedules = {plan::ScheduleKind::one_f_one_b, plan::ScheduleKind::gpipe};
+  std::vector<spec::Axis> axes = {spec::Axis::tp, spec::Axis::sp, spec::Axis::cp, spec::Axis::dp};
+  int64_t max_tp = 0;  ///< 0 = any
+  int64_t max_pp = 0;  ///< 0 = any
+  std::vector<int32_t> zero = {0, 1, 2, 3};
+  std::vector<spec::Recompute> recompute = {spec::Recompute::none, spec::Recompute::full};
+  core::DType dtype = core::DType::f32;
+  int64_t keep = 5;  ///< best plans to report
+};
+
+SearchOptions options_from_deck(const deck::SearchSection& section, core::DType dtype);
+
+}  // namespace galvatron::search
