@@ -3,6 +3,7 @@
 #include "cost/plan_price.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/errors.hpp"
 #include "plan/lowering.hpp"
@@ -61,6 +62,11 @@ plan::StagePrediction prediction_of(const StageSum& sum, int64_t micros) {
     if (const int64_t bytes = term.bytes(sum.memory); bytes > 0)
       prediction.memory_terms.push_back({std::string(term.name), static_cast<double>(bytes)});
   return prediction;
+}
+
+/// Plan files show no more digits than mean something, and the same ones whatever the compiler fused.
+double whole_nanoseconds(double seconds) {
+  return std::round(seconds * 1e9) / 1e9;
 }
 
 }  // namespace
@@ -130,8 +136,13 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
 }
 
 plan::Plan with_predictions(plan::Plan plan, const PlanPrice& price, const Profile& profile) {
-  plan.predicted_step_seconds = price.step_seconds;
+  plan.predicted_step_seconds = whole_nanoseconds(price.step_seconds);
   plan.predictions = price.stages;
+  for (auto& stage : plan.predictions) {
+    for (double* seconds : {&stage.forward_seconds, &stage.backward_seconds, &stage.step_seconds})
+      *seconds = whole_nanoseconds(*seconds);
+    for (auto& term : stage.time_terms) term.amount = whole_nanoseconds(term.amount);
+  }
   plan.profile_fingerprint = profile.fingerprint;
   return plan;
 }

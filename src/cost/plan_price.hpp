@@ -27,7 +27,7 @@ StagePlace place_of(const plan::Plan& plan, int64_t stage);
 PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
                      LayerPricer& pricer);
 
-/// The plan with the prices written into it.
+/// The plan with the prices written into it, in whole nanoseconds.
 plan::Plan with_predictions(plan::Plan plan, const PlanPrice& price, const Profile& profile);
 
 /// Seconds for a stage's activation (or its gradient) to reach the neighbour: all ranks send at once, the

@@ -49,6 +49,7 @@ struct Trade {
 std::vector<Trade> trades_of(const std::vector<ItemGroup>& groups) {
   std::vector<Trade> trades;
   for (size_t g = 0; g < groups.size(); ++g) {
+    if (groups[g].count == 0) continue;
     const auto& items = groups[g].items;
     const auto hull = hull_of(items);
     for (size_t i = hull.size() - 1; i > 0; --i)

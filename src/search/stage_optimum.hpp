@@ -17,6 +17,7 @@ struct Choice {
   int64_t work = 0;   ///< these three are shared by the layers: the largest counts
   int64_t gathered = 0;
   int64_t unreduced = 0;
+  int64_t micro_time = 0;  ///< the part of `time` that comes with each micro-batch, once
   bool operator==(const Choice&) const = default;
 };
 

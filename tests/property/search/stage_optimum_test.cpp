@@ -39,6 +39,8 @@ Choice random_choice(Dice& dice, int64_t range) {
 std::vector<LayerGroup> random_groups(Dice& dice, int64_t layers, int64_t choices) {
   const int64_t range = dice.below(2) == 0 ? 12 : 1000;
   std::vector<LayerGroup> groups;
+  // Kinds of which this stage has no layer are there all the same.
+  if (dice.below(3) == 0) groups.push_back({0, {random_choice(dice, range)}});
   while (layers > 0) {
     LayerGroup group;
     group.count = 1 + dice.below(layers);
