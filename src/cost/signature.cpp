@@ -2,7 +2,9 @@
 // measured: tokens for most steps, samples for attention, elements for flat buffers.
 #include "cost/signature.hpp"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -86,6 +88,14 @@ bool is_flat(const Step& step) {
   }
 }
 
+/// The number in "n=1024"; 0 when it is something else.
+int64_t extent_of(std::string_view word) {
+  int64_t extent = 0;
+  if (word.size() < 3 || word[1] != '=') return 0;
+  const auto [end, error] = std::from_chars(word.data() + 2, word.data() + word.size(), extent);
+  return error == std::errc() && end == word.data() + word.size() ? extent : 0;
+}
+
 double attention_flops(const Step& step) {
   const auto& a = std::get<program::AttentionAttributes>(step.attributes);
   // Two products of positions² × head_dim; a causal mask halves them; backward has five products for two.
@@ -118,16 +128,18 @@ GemmKey gemm_key(const GemmShape& shape) {
 }
 
 std::optional<GemmKey> parse_gemm_key(const std::string& key) {
-  std::array<char, 8> dtype{};
-  char first_name = 0, second_name = 0;
-  long long first = 0, second = 0;
-  if (std::sscanf(key.c_str(), "gemm %7s %c=%lld %c=%lld", dtype.data(), &first_name, &first, &second_name,
-                  &second) != 5)
-    return std::nullopt;
-  for (const core::DType type : known_types)
-    if (core::name(type) == dtype.data() && first > 0 && second > 0)
-      return GemmKey{type, first_name == 'm', first, second};
-  return std::nullopt;
+  std::vector<std::string_view> words;
+  for (size_t begin = 0; begin < key.size();) {
+    const size_t end = std::min(key.find(' ', begin), key.size());
+    words.push_back(std::string_view(key).substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (words.size() < 4 || words[0] != "gemm") return std::nullopt;
+  const auto type = std::find_if(known_types.begin(), known_types.end(),
+                                 [&](core::DType dtype) { return core::name(dtype) == words[1]; });
+  const int64_t first = extent_of(words[2]), second = extent_of(words[3]);
+  if (type == known_types.end() || first <= 0 || second <= 0) return std::nullopt;
+  return GemmKey{*type, words[2].front() == 'm', first, second};
 }
 
 StepWork work_of(const Program& program, const Step& step) {

@@ -2,6 +2,7 @@
 // left early would leave the others waiting for it.
 #include "search/deal.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -31,6 +32,16 @@ int64_t number(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<int64_t> numbers_of(const std::string& answer) {
+  std::vector<int64_t> numbers;
+  for (size_t begin = 0; begin < answer.size();) {
+    const size_t end = std::min(answer.find(' ', begin), answer.size());
+    if (end > begin) numbers.push_back(number(std::string_view(answer).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return numbers;
+}
 
 std::vector<std::string> deal(core::WorkQueue& queue, size_t count,
                               const std::function<std::string(size_t)>& job) {

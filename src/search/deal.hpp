@@ -15,4 +15,7 @@ namespace galvatron::search {
 std::vector<std::string> deal(core::WorkQueue& queue, size_t count,
                               const std::function<std::string(size_t)>& job);
 
+/// The whole numbers of an answer, separated by blanks.
+std::vector<int64_t> numbers_of(const std::string& answer);
+
 }  // namespace galvatron::search

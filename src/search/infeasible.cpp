@@ -1,7 +1,6 @@
 // Nothing fits: which plan comes nearest, what fills its fullest stage, and which single change would help.
 // Every change is tried, none is guessed.
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "core/errors.hpp"
@@ -25,8 +24,7 @@ Nearest nearest_of(const SearchContext& context, const std::vector<Task>& tasks,
   });
   Nearest nearest;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    long long bytes = 0;
-    std::sscanf(answers[i].c_str(), "%lld", &bytes);
+    const int64_t bytes = numbers_of(answers[i]).at(0);
     if (bytes < nearest.bytes) nearest = {i, bytes};
   }
   return nearest;

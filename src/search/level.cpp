@@ -69,11 +69,14 @@ const std::optional<StageOptimum>& TaskSolver::Level::optimum(int64_t stage, int
   for (int64_t kind = 0; kind < context_.kinds.size(); ++kind) counts.push_back(count_of(kind, first, last));
   const auto [found, fresh] = optima_.try_emplace({same_as_[static_cast<size_t>(stage)], std::move(counts)});
   if (fresh) {
-    const int64_t budget = memory_bytes_ - tables_[static_cast<size_t>(stage)].fixed_bytes;
-    found->second = solve_stage(groups_of(stage, first, last), budget);
+    found->second = solve_stage(groups_of(stage, first, last), budget_of(stage, last - first + 1));
     if (found->second) exact_ = exact_ && found->second->exact;
   }
   return found->second;
+}
+
+int64_t TaskSolver::Level::budget_of(int64_t stage, int64_t layers) const {
+  return memory_bytes_ - tables_[static_cast<size_t>(stage)].fixed_bytes[static_cast<size_t>(layers)];
 }
 
 /// u = t + ⌈g / m⌉ per micro-batch, from nanoseconds per step.
@@ -136,8 +139,7 @@ int64_t TaskSolver::Level::least_work(int64_t stage, int64_t first, int64_t last
 int64_t TaskSolver::Level::bound(int64_t stage, int64_t first, int64_t last) const {
   const auto& sums = prefixes_[static_cast<size_t>(stage)];
   const auto begin = static_cast<size_t>(first), end = static_cast<size_t>(last + 1);
-  const int64_t budget =
-      memory_bytes_ - tables_[static_cast<size_t>(stage)].fixed_bytes - least_work(stage, first, last);
+  const int64_t budget = budget_of(stage, last - first + 1) - least_work(stage, first, last);
   if (sums.bytes[end] - sums.bytes[begin] > budget) return unreachable;
   int64_t time = sums.time[end] - sums.time[begin];
   for (size_t l = 0; l < multipliers_.size(); ++l) {
@@ -211,7 +213,7 @@ plan::Plan TaskSolver::Level::smallest() {
   };
   const SplitProblem problem{task_.division->stages, context_.model.size(), task_.micros};
   const Split split = flattest_split(problem, [&](int64_t stage, int64_t first, int64_t last) {
-    return least(stage, first, last).bytes + tables_[static_cast<size_t>(stage)].fixed_bytes;
+    return least(stage, first, last).bytes + memory_bytes_ - budget_of(stage, last - first + 1);
   });
   plan::Plan plan = empty_plan();
   for (size_t s = 0; s < split.stages.size(); ++s)

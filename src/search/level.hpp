@@ -37,6 +37,8 @@ class TaskSolver::Level {
 
   std::vector<LayerGroup> groups_of(int64_t stage, int64_t first, int64_t last) const;
   const std::optional<StageOptimum>& optimum(int64_t stage, int64_t first, int64_t last);
+  /// Memory for the layers of a stage that has so many.
+  int64_t budget_of(int64_t stage, int64_t layers) const;
   int64_t value_of(int64_t stage, int64_t time) const;
   int64_t bound(int64_t stage, int64_t first, int64_t last) const;
   void allow_choices();

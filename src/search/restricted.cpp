@@ -1,7 +1,6 @@
 // The plans that people write by hand: one axis at a time, or one uniform strategy for all layers on even
 // stages. They keep the search honest.
 #include <algorithm>
-#include <cstdio>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -92,8 +91,8 @@ std::vector<Restricted> restricted_plans(const SearchContext& context, const Spa
     int64_t best_ns = 0;
     bool legal = false;
     for (size_t i = 0; i < entries.size(); ++i) {
-      long long step_ns = 0, bytes = 0;
-      std::sscanf(answers[i].c_str(), "%lld %lld", &step_ns, &bytes);
+      const auto numbers = numbers_of(answers[i]);
+      const int64_t step_ns = numbers.at(0), bytes = numbers.at(1);
       if (entries[i].family != family || step_ns == 0) continue;
       legal = true;
       if (memory_bytes > 0 && bytes > memory_bytes) continue;

@@ -3,7 +3,6 @@
 #include "search/search.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <tuple>
 
 #include "core/errors.hpp"
@@ -64,13 +63,13 @@ class Searcher {
     });
     std::vector<Task> kept;
     for (size_t i = 0; i < tasks_.size(); ++i) {
-      int possible = 0;
-      long long bound = 0, dominated = 0;
-      std::sscanf(answers[i].c_str(), "%d %lld %lld", &possible, &bound, &dominated);
+      const auto numbers = numbers_of(answers[i]);
+      const bool possible = numbers.at(0) != 0;
+      const int64_t dominated = numbers.at(2);
       if (dominated > 0)
         result_.space.cut("choices", "another strategy of the layer is better in everything", dominated);
-      tasks_[i].bound = bound;
-      if (possible != 0)
+      tasks_[i].bound = numbers.at(1);
+      if (possible)
         kept.push_back(tasks_[i]);
       else
         result_.space.cut("zero", "a tied embedding and head on two stages need ZeRO 0 or 1");
@@ -107,15 +106,13 @@ class Searcher {
   }
 
   void record(size_t task, const std::string& answer) {
-    int feasible = 0, exact = 0;
-    long long step_ns = 0, memory_bytes = 0, solves = 0;
-    std::sscanf(answer.c_str(), "%d %lld %lld %d %lld", &feasible, &step_ns, &memory_bytes, &exact, &solves);
+    const auto numbers = numbers_of(answer);
     ++result_.statistics.opened;
-    result_.statistics.stage_solves += solves;
-    result_.statistics.exact = result_.statistics.exact && exact != 0;
-    if (feasible == 0) return;
+    result_.statistics.stage_solves += numbers.at(4);
+    result_.statistics.exact = result_.statistics.exact && numbers.at(3) != 0;
+    if (numbers.at(0) == 0) return;
     ++result_.statistics.feasible;
-    const Solved solved{task, step_ns, memory_bytes};
+    const Solved solved{task, numbers.at(1), numbers.at(2)};
     const auto at =
         std::upper_bound(solved_.begin(), solved_.end(), solved, [&](const Solved& a, const Solved& b) {
           const int64_t a_batch = tasks_[a.task].batch, b_batch = tasks_[b.task].batch;

@@ -60,9 +60,11 @@ void TaskSolver::fill_tables() {
   for (int64_t stage = 0; stage < division.stages; ++stage) {
     StageTable table;
     table.slots = plan::in_flight(lanes[static_cast<size_t>(stage)]);
-    plan::ArenaLayout arena;
-    plan::account_flow(arena, activation, stage, division.stages);
-    table.fixed_bytes = arena.total() + context_.pricer.model().reserve_bytes();
+    for (int64_t layers = 0; layers <= context_.model.size(); ++layers) {
+      plan::ArenaLayout arena;
+      plan::account_flow(arena, activation, std::max<int64_t>(layers, 1), stage, division.stages);
+      table.fixed_bytes.push_back(arena.total() + context_.pricer.model().reserve_bytes());
+    }
     for (const int64_t from : {stage - 1, stage})
       if (from >= 0 && from + 1 < division.stages)
         table.fixed_time +=

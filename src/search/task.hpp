@@ -50,7 +50,7 @@ program::LayerContext context_of(const spec::ModelSpec& model, const spec::Layer
 struct StageTable {
   int64_t slots = 1;       ///< micro-batches in flight
   int64_t fixed_time = 0;  ///< nanoseconds per step that do not depend on the layers: what it receives
-  int64_t fixed_bytes = 0;
+  std::vector<int64_t> fixed_bytes;  ///< likewise, by number of layers on the stage; entry 0 is unused
   std::vector<std::vector<Choice>> choices;  ///< per kind, in the order of Division::choices
 };
 
