@@ -47,7 +47,8 @@ class Explainer {
   /// Whether some plan fits with these options on this cluster.
   bool fits(const SearchOptions& options, const spec::ClusterSpec& cluster) {
     cost::LayerPricer pricer(context_.profile, cluster, workspace_);
-    const SearchContext context{context_.model, context_.kinds, options, context_.profile, pricer};
+    const SearchContext context{context_.model,   context_.kinds, options,
+                                context_.profile, pricer,         context_.fingerprint};
     Space space = make_space(context_.model, context_.kinds, cluster, options);
     const auto tasks = make_tasks(space, options);
     return !tasks.empty() && nearest_of(context, tasks, queue_).bytes <= cluster.memory_bytes;

@@ -172,7 +172,7 @@ plan::Plan TaskSolver::Level::empty_plan() const {
   plan.microbatches = task_.micros;
   plan.schedule = task_.schedule;
   plan.layers.resize(static_cast<size_t>(context_.model.size()));
-  plan.model_fingerprint = spec::fingerprint(context_.model);
+  plan.model_fingerprint = context_.fingerprint;
   return plan;
 }
 

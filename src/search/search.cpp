@@ -164,7 +164,7 @@ SearchResult search(const spec::ModelSpec& model, const spec::ClusterSpec& clust
                     const program::WorkspaceRule& workspace, core::WorkQueue& queue) {
   const Kinds kinds(model);
   cost::LayerPricer pricer(profile, cluster, workspace);
-  const SearchContext context{model, kinds, options, profile, pricer};
+  const SearchContext context{model, kinds, options, profile, pricer, spec::fingerprint(model)};
   return Searcher(context, cluster, workspace, queue).run();
 }
 

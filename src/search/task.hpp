@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct SearchContext {
   const SearchOptions& options;
   const cost::Profile& profile;
   cost::LayerPricer& pricer;
+  std::string fingerprint;  ///< of the model
 };
 
 struct Task {
