@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "app/signals.hpp"
 #include "app/verbs.hpp"
 #include "comm/guard.hpp"
 #include "comm/world.hpp"
@@ -19,8 +20,10 @@ class Ranks {
 
   comm::World& world() { return *world_; }
   device::Device& device() { return *device_; }
+  SignalWatch& signals() { return signals_; }
 
  private:
+  SignalWatch signals_;  // before MPI starts threads
   comm::Guard guard_;
   std::unique_ptr<device::Device> device_;
   std::unique_ptr<comm::World> world_;

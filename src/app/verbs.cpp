@@ -39,6 +39,12 @@ std::string usage_line(const Verb& verb) {
 std::vector<Verb> verbs() {
   using enum Launch;
   return {
+      {"run", ranks, Argument::deck, Ending::result, run_verb, "profile, search a plan and train with it"},
+      {"profile", ranks, Argument::deck, Ending::result, profile_verb,
+       "measure links, collectives and layers"},
+      {"search", ranks, Argument::deck, Ending::result, search_verb,
+       "find the fastest plan that fits in memory"},
+      {"train", ranks, Argument::deck, Ending::result, train_verb, "train with the deck's plan"},
       {"check", alone, Argument::deck, Ending::result, check_verb,
        "read a deck and say what is wrong with it"},
       {"manual", alone, Argument::none, Ending::document, manual_verb,

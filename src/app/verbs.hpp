@@ -34,6 +34,10 @@ std::vector<Verb> verbs();
 std::string help_text(const std::vector<Verb>& table);
 std::string help_text(const Verb& verb);
 
+core::ExitCode run_verb(Context& context);
+core::ExitCode profile_verb(Context& context);
+core::ExitCode search_verb(Context& context);
+core::ExitCode train_verb(Context& context);
 core::ExitCode check_verb(Context& context);
 core::ExitCode manual_verb(Context& context);
 

@@ -1,0 +1,54 @@
+// Columns are aligned for reading; scripts read the RESULT line.
+
+#include "app/end_table.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/format.hpp"
+#include "program/lower.hpp"
+
+namespace galvatron::app {
+
+std::string section_table(comm::World& world, const runtime::SectionTimes& times) {
+  struct Row {
+    std::string name;
+    double least = 0, mean = 0, most = 0;
+  };
+  std::vector<Row> rows;
+  double total = 0;
+  for (size_t i = 0; i < runtime::section_count; ++i) {
+    const auto section = static_cast<runtime::Section>(i);
+    const auto all = world.all_gather(times.of(section));
+    const auto [least, most] = std::minmax_element(all.begin(), all.end());
+    const auto mean = std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+    rows.push_back({std::string(runtime::name_of(section)), *least, mean, *most});
+    total += mean;
+  }
+  std::string text = core::format("{:<16} {:>10} {:>10} {:>10} {:>11} {:>8}\n", "section (s)", "min", "avg",
+                                  "max", "imbalance", "share");
+  for (const auto& row : rows) {
+    if (row.most <= 0) continue;
+    const auto imbalance = row.mean > 0 ? 100.0 * (row.most / row.mean - 1.0) : 0.0;
+    text += core::format("{:<16} {:>10.3f} {:>10.3f} {:>10.3f} {:>9.0f} % {:>6.1f} %\n", row.name, row.least,
+                         row.mean, row.most, imbalance, 100.0 * row.mean / total);
+  }
+  return text;
+}
+
+double model_flops_per_step(const spec::ModelSpec& model, int64_t batch) {
+  const auto tokens = static_cast<double>(batch) * static_cast<double>(model.seq);
+  double per_token = 0;
+  for (const auto& layer : model.layers) {
+    for (const auto& p : program::parameters_of(layer))
+      if (p.rows > 1 && layer.kind != "embedding")
+        per_token += 6.0 * static_cast<double>(p.rows) * static_cast<double>(p.cols);
+    // Scores and weighted sum: 2 products forward, 4 backward, of which causality needs half.
+    if (layer.kind == "attention")
+      per_token +=
+          6.0 * static_cast<double>(layer.dims.heads * layer.dims.head_dim) * static_cast<double>(model.seq);
+  }
+  return per_token * tokens;
+}
+
+}  // namespace galvatron::app

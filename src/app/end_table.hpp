@@ -1,0 +1,19 @@
+#pragma once
+// What the end of a run shows: where the time went on all ranks, predicted beside measured.
+
+#include <string>
+
+#include "comm/world.hpp"
+#include "runtime/trainer.hpp"
+
+namespace galvatron::app {
+
+/// Collective: section | min | avg | max | imbalance % | share % over the ranks, as text.
+std::string section_table(comm::World& world, const runtime::SectionTimes& times);
+
+/// Floating-point operations of one step: 6 · parameters in matrix products · tokens + attention (causal
+/// half), forward and backward; recomputation not counted (Narayanan et al., arXiv 2104.04473, in the form
+/// without recompute).
+double model_flops_per_step(const spec::ModelSpec& model, int64_t batch);
+
+}  // namespace galvatron::app

@@ -1,0 +1,204 @@
+// The start of a run, in order: threads and kernels, the run folder and who may use it, the banner.
+
+#include "app/job.hpp"
+
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+
+#include "app/alone.hpp"
+#include "app/build_info.hpp"
+#include "app/signals.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
+#include "deck/deck.hpp"
+#include "device/topology.hpp"
+#include "store/checkpoint.hpp"
+#include "store/checkpoint_folder.hpp"
+
+namespace galvatron::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Threads per rank: the deck, else OMP_NUM_THREADS, else this rank's cores shared among the ranks that have
+/// the same ones.
+int choose_threads(comm::World& world, const deck::RunSection& run) {
+  const auto cores = device::allowed_cores();
+  std::string mine = world.host_of(world.node());
+  for (const int core : cores) mine += " " + std::to_string(core);
+  const auto all = world.all_gather(mine);
+  if (run.threads > 0) return static_cast<int>(run.threads);
+  if (const auto omp = environment("OMP_NUM_THREADS"); !omp.empty())
+    return std::max(1, std::atoi(omp.c_str()));
+  const auto sharers = std::count(all.begin(), all.end(), mine);
+  return std::max<int>(1, static_cast<int>(cores.size()) / static_cast<int>(sharers));
+}
+
+spec::ClusterSpec cluster_of(comm::World& world, const deck::ClusterSection& section) {
+  const auto local = world.all_gather(static_cast<int64_t>(world.local_size()));
+  spec::ClusterSpec cluster{world.nodes(), world.local_size(), section.memory};
+  world.agree("look at the nodes", [&] {
+    for (size_t r = 0; r < local.size(); ++r)
+      if (local[r] != local[0])
+        throw core::UserError(core::ExitCode::environment,
+                              core::format("nodes have different numbers of ranks: {} with rank 0, {} with "
+                                           "rank {}; start the same number "
+                                           "on every node (--ntasks-per-node)",
+                                           local[0], local[r], r));
+  });
+  if (cluster.memory_bytes == 0) {
+    int64_t mine = device::available_host_memory() / world.local_size();
+    const auto everywhere = world.all_gather(mine);
+    cluster.memory_bytes = *std::min_element(everywhere.begin(), everywhere.end());
+  }
+  return cluster;
+}
+
+/// What must not change between the attempts of one run: the rest of a deck only says how and how long.
+deck::DeckValues identity_of(deck::DeckValues values) {
+  deck::DeckValues kept;
+  kept.run.seed = values.run.seed;
+  kept.model = values.model;
+  kept.data = values.data;
+  kept.search.batch = values.search.batch;
+  kept.train = values.train;
+  const deck::TrainSection defaults;
+  kept.train.stop_after = defaults.stop_after;
+  kept.train.resume = defaults.resume;
+  kept.train.log_every = defaults.log_every;
+  kept.train.eval_every = defaults.eval_every;
+  kept.train.walltime = defaults.walltime;
+  return kept;
+}
+
+/// Moves a file or folder of an earlier run to the first free name-N.
+void move_aside(const fs::path& path) {
+  if (!fs::exists(path)) return;
+  for (int n = 1;; ++n) {
+    auto target = path;
+    target += core::format("-{}", n);
+    if (fs::exists(target)) continue;
+    fs::rename(path, target);
+    return;
+  }
+}
+
+}  // namespace
+
+Job::Job(Context& context) : context_(context) {
+  reserve_.mark("program, MPI");
+  model_ = spec::model_from_deck(deck().model);
+  threads_ = choose_threads(world(), deck().run);
+  kernels_ = kernels::make_kernels(device(), threads_);
+  workspace_ = std::make_unique<runtime::KernelWorkspace>(*kernels_);
+  cluster_ = cluster_of(world(), deck().cluster);
+  paths_ = {deck().run.out};
+  deck_text_ = deck::to_toml(deck());
+  if (deck().train.walltime > 0) deadline_ = wall_seconds() + deck().train.walltime;
+  if (const auto end = environment("SLURM_JOB_END_TIME"); !end.empty()) deadline_ = std::atof(end.c_str());
+  open_folder();
+  banner();
+}
+
+void Job::open_folder() {
+  world().agree("open the run folder", [&] {
+    if (world().rank() != 0) return;
+    using Contents = store::RunFolder::Contents;
+    const auto contents = context_.line.overwrite ? Contents::renew : Contents::keep;
+    folder_.emplace(paths_.root,
+                    store::JobIdentity{environment("SLURM_JOB_ID"), world().host_of(0), ::getpid()},
+                    contents);
+    for (const auto& notice : folder_->notices()) log().info(notice);
+    look_at_earlier_run();
+    fs::create_directories(paths_.checkpoints());
+    store::CheckpointFolder(paths_.checkpoints()).remove_unfinished();
+    std::ofstream(paths_.deck()) << deck_text_;
+    for (const auto* touch : {"CHECKPOINT", "STOP"})
+      if (fs::remove(paths_.root / touch))
+        log().warning(core::format("removed {}, which lay there before the run began", touch));
+    run_id_ = folder_->id();
+  });
+  run_id_ = world().broadcast(run_id_, 0);
+  finished_ = world().broadcast(finished_ ? "finished" : "", 0) == "finished";
+}
+
+void Job::look_at_earlier_run() {
+  const auto files = store::CheckpointFolder(paths_.checkpoints()).list();
+  if (files.empty()) return;
+  const bool never = deck().train.resume == "never";
+  bool other = false;
+  if (fs::exists(paths_.deck())) {
+    const auto earlier = deck::parse_deck(read_text(paths_.deck().string()), paths_.deck().string(), {});
+    other = !(identity_of(earlier) == identity_of(deck()));
+  }
+  if (context_.line.overwrite && (never || other)) {
+    move_aside(paths_.checkpoints());
+    move_aside(paths_.metrics());
+    move_aside(paths_.plan());
+    return;
+  }
+  if (other)
+    throw core::UserError(core::format(
+        "{} holds checkpoints of another deck ({} differs in [model], [data], [train], run.seed or "
+        "search.batch); choose another run.out, or --overwrite to move them aside",
+        paths_.root.string(), paths_.deck().string()));
+  if (never)
+    throw core::UserError(core::format(
+        "{} holds checkpoints and train.resume is never; choose another run.out, or --overwrite to move "
+        "them aside",
+        paths_.root.string()));
+  if (deck().train.resume != "auto") return;
+  for (const auto& file : files) {
+    try {
+      finished_ = store::read_state(file).step >= deck().train.steps;
+      return;
+    } catch (const core::Error&) {
+      continue;  // a damaged file is the resume's business
+    }
+  }
+}
+
+void Job::banner() {
+  const auto topology = device::host_topology();
+  std::vector<std::string> hosts;
+  for (int node = 0; node < world().nodes(); ++node) hosts.push_back(world().host_of(node));
+  log().info(core::format("galvatron: {} ranks on {} ({} per node), {} threads each, {} per rank",
+                          world().size(), core::join(hosts, ", "), cluster_.ranks_per_node, threads_,
+                          core::format_bytes(cluster_.memory_bytes)));
+  log().info(
+      core::format("processor: {}, {} cores for this process", topology.processor, topology.cores.size()));
+  log().info(core::format("run folder: {}", paths_.root.string()));
+  if (threads_ * world().local_size() > static_cast<int>(topology.cores.size()) && world().local_size() > 1)
+    log().info(core::format("{} ranks share {} cores", world().local_size(), topology.cores.size()));
+}
+
+runtime::Request Job::take_requests() {
+  auto request = context_.ranks->signals().take();
+  if (world().rank() != 0) return request;
+  auto touched = [&](const char* name) {
+    std::error_code ignored;
+    return fs::remove(paths_.root / name, ignored);
+  };
+  if (touched("CHECKPOINT")) request = std::max(request, runtime::Request::save);
+  if (touched("STOP")) request = std::max(request, runtime::Request::stop_user);
+  return request;
+}
+
+double Job::seconds_left() const {
+  return deadline_ > 0 ? deadline_ - wall_seconds() : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace galvatron::app

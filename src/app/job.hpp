@@ -1,0 +1,80 @@
+#pragma once
+// What the phases of a run share: ranks, kernels, the model, the run folder. Made once, at the start of a
+// verb.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/context.hpp"
+#include "app/ranks.hpp"
+#include "comm/watchdog.hpp"
+#include "kernels/kernels.hpp"
+#include "measure/reserve.hpp"
+#include "runtime/kernel_args.hpp"
+#include "spec/cluster.hpp"
+#include "spec/model.hpp"
+#include "store/run_folder.hpp"
+
+namespace galvatron::app {
+
+/// Training and validation tokens, and what a bigram model makes of them (texts only).
+struct Data {
+  std::unique_ptr<store::Dataset> train, valid;
+  std::optional<double> bigram_loss;
+};
+
+class Job {
+ public:
+  /// Collective: opens the run folder, writes the effective deck, prints the banner. Throws core::AgreedError
+  /// when the folder holds another run and --overwrite was not given.
+  explicit Job(Context& context);
+
+  Context& context() { return context_; }
+  const deck::DeckValues& deck() const { return context_.deck; }
+  Console& log() { return context_.console; }
+  comm::World& world() { return context_.ranks->world(); }
+  device::Device& device() { return context_.ranks->device(); }
+  kernels::Kernels& kernels() { return *kernels_; }
+  const program::WorkspaceRule& workspace() const { return *workspace_; }
+  const spec::ModelSpec& model() const { return model_; }
+  const spec::ClusterSpec& cluster() const { return cluster_; }
+  const store::RunPaths& paths() const { return paths_; }
+  const std::string& run_id() const { return run_id_; }
+  const std::string& deck_text() const { return deck_text_; }
+  measure::ReserveMeter& reserve() { return reserve_; }
+  int threads() const { return threads_; }
+
+  void pat(std::string_view action) { context_.watchdog->pat(action); }
+  /// Signals of this rank, touch files (rank 0).
+  runtime::Request take_requests();
+  /// Seconds until the job's time limit; infinite without one.
+  double seconds_left() const;
+  /// A finished run lies in the folder already.
+  bool finished() const { return finished_; }
+
+ private:
+  void open_folder();
+  void look_at_earlier_run();
+  void banner();
+
+  Context& context_;
+  measure::ReserveMeter reserve_;
+  int threads_ = 1;
+  std::unique_ptr<kernels::Kernels> kernels_;
+  std::unique_ptr<runtime::KernelWorkspace> workspace_;
+  spec::ModelSpec model_;
+  spec::ClusterSpec cluster_;
+  store::RunPaths paths_;
+  std::optional<store::RunFolder> folder_;  // rank 0
+  std::string run_id_, deck_text_;
+  bool finished_ = false;
+  double deadline_ = 0;  ///< seconds since 1970; 0 = none
+};
+
+/// Collective: what [data] names. Throws core::AgreedError (data).
+Data load_data(Job& job);
+
+}  // namespace galvatron::app

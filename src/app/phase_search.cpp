@@ -1,0 +1,78 @@
+// The distributed search, and reality's last word on it: trials.
+
+#include <algorithm>
+
+#include "app/phases.hpp"
+#include "comm/world_queue.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
+#include "runtime/loader.hpp"
+#include "runtime/session.hpp"
+#include "search/report.hpp"
+
+namespace galvatron::app {
+namespace {
+
+constexpr int64_t trial_warm_up = 1;
+constexpr int64_t trial_steps = 4;
+
+/// Median step seconds of the slowest rank, on state that is thrown away.
+double try_plan(Job& job, const Data& data, const plan::Plan& plan) {
+  const auto& deck = job.deck();
+  const auto seed = static_cast<uint64_t>(deck.run.seed);
+  runtime::SessionOptions options;
+  options.dtype = runtime::dtype_of(deck.train);
+  options.seed = seed;
+  options.pat = [&job](std::string_view action) { job.pat(action); };
+  runtime::Session session(job.world(), job.device(), job.kernels(), plan, job.model(), options);
+  const store::SampleOrder order(seed, data.train->tokens(), job.model().seq, "data.train");
+  runtime::Loader loader(
+      *data.train, [&](int64_t sample) { return order.offset_of(sample); }, plan, job.model(),
+      job.world().rank());
+  std::vector<double> seconds;
+  for (int64_t step = 0; step < trial_warm_up + trial_steps; ++step) {
+    loader.seek(step * plan.batch);
+    auto mine = session.step(loader, deck.train, step).seconds;
+    job.world().all_reduce(std::span(&mine, 1), core::ReduceOp::max);
+    if (step >= trial_warm_up) seconds.push_back(mine);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+}  // namespace
+
+search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
+  job.pat("search");
+  comm::WorldQueue queue(job.world());
+  const auto options = search::options_from_deck(job.deck().search, runtime::dtype_of(job.deck().train));
+  auto found = search::search(job.model(), job.cluster(), profile, options, job.workspace(), queue);
+  job.world().agree("", [&] {
+    if (found.best.empty())
+      throw core::UserError(core::ExitCode::no_plan, search::infeasible_text(*found.infeasible));
+  });
+  job.log().info("\nSearch\n" + search::ranking_table(found) + "\n" + search::restricted_table(found));
+  return found;
+}
+
+std::vector<Trial> trial_phase(Job& job, const Data& data, const search::SearchResult& found) {
+  const auto count = std::min<int64_t>(job.deck().search.trials, static_cast<int64_t>(found.best.size()));
+  std::vector<Trial> trials;
+  if (count == 0) return {{found.best.front().candidate.plan, 0.0}};
+  job.log().info(core::format("Trials of the best {} plans, {} steps each\n{:>10} {:>10}  plan", count,
+                              trial_steps, "predicted", "measured"));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto& plan = found.best[static_cast<size_t>(i)].candidate.plan;
+    trials.push_back({plan, try_plan(job, data, plan)});
+    job.log().info(core::format("{:>10} {:>10}  {}", core::format_seconds(plan.predicted_step_seconds),
+                                core::format_seconds(trials.back().measured_seconds), search::outline(plan)));
+  }
+  // Plans of different batches compare by samples per second.
+  std::stable_sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
+    return a.measured_seconds / static_cast<double>(a.plan.batch) <
+           b.measured_seconds / static_cast<double>(b.plan.batch);
+  });
+  return trials;
+}
+
+}  // namespace galvatron::app

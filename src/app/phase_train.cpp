@@ -1,0 +1,126 @@
+// Training with a plan, and the end table.
+
+#include <algorithm>
+#include <fstream>
+
+#include "app/build_info.hpp"
+#include "app/end_table.hpp"
+#include "app/phases.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
+#include "store/checkpoint_folder.hpp"
+
+namespace galvatron::app {
+namespace {
+
+/// Where to go on from, the same on every rank. Throws core::AgreedError when a file was named and cannot be
+/// used.
+std::optional<std::filesystem::path> resume_point(Job& job) {
+  const auto& resume = job.deck().train.resume;
+  if (resume == "never") return std::nullopt;
+  if (resume != "auto") return resume;
+  const auto found = store::CheckpointFolder(job.paths().checkpoints()).newest_valid(job.world());
+  for (const auto& rejected : found.rejected) job.log().warning(rejected);
+  if (found.found()) return found.path;
+  return std::nullopt;
+}
+
+std::string_view name_of(runtime::StopReason reason) {
+  switch (reason) {
+    case runtime::StopReason::finished:
+      return "";
+    case runtime::StopReason::stop_after:
+      return "stop_after";
+    case runtime::StopReason::user:
+      return "user";
+    case runtime::StopReason::requeue:
+      return "requeue";
+  }
+  return "";
+}
+
+int64_t predicted_peak(const plan::Plan& plan) {
+  int64_t peak = 0;
+  for (const auto& stage : plan.predictions) peak = std::max(peak, stage.memory_bytes);
+  return peak;
+}
+
+/// The most that any rank holds.
+int64_t largest(comm::World& world, int64_t mine) {
+  world.all_reduce(std::span(&mine, 1), core::ReduceOp::max);
+  return mine;
+}
+
+void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& report, int64_t peak) {
+  auto& log = job.log();
+  auto seconds = [](double s) { return core::format_seconds(s); };
+  log.info("\nWhere the time went, over all ranks");
+  log.info(section_table(job.world(), report.sections));
+  const auto flops = model_flops_per_step(job.model(), plan.batch);
+  const auto per_rank =
+      report.step_seconds > 0 ? flops / report.step_seconds / static_cast<double>(plan.world) : 0.0;
+  log.info(core::format("{:<22} {:>14} {:>14}", "", "predicted", "measured"));
+  log.info(core::format("{:<22} {:>14} {:>14}", "step",
+                        plan.predicted_step_seconds > 0 ? seconds(plan.predicted_step_seconds) : "n/a",
+                        seconds(report.step_seconds)));
+  log.info(core::format("{:<22} {:>14} {:>14}", "memory, fullest rank",
+                        predicted_peak(plan) > 0 ? core::format_bytes(predicted_peak(plan)) : "n/a",
+                        core::format_bytes(peak)));
+  log.info(core::format("{:<22} {:>14} {:>14}", "arena of rank 0", core::format_bytes(report.planned_bytes),
+                        core::format_bytes(report.high_water_bytes)));
+  log.info(
+      core::format("{:.0f} tokens/s, {:.2f} GFLOP/s per rank", report.tokens_per_second, per_rank / 1e9));
+  if (report.checkpoint_seconds > 0)
+    log.info(core::format("last checkpoint: {} in {}", core::format_bytes(report.checkpoint_bytes),
+                          seconds(report.checkpoint_seconds)));
+}
+
+}  // namespace
+
+core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan,
+                           const runtime::SectionTimes& sections) {
+  const auto from = resume_point(job);
+  const runtime::TrainJob train{.deck = job.deck(),
+                                .model = job.model(),
+                                .plan = plan,
+                                .world = job.world(),
+                                .device = job.device(),
+                                .kernels = job.kernels(),
+                                .train_data = *data.train,
+                                .valid_data = data.valid.get(),
+                                .paths = job.paths(),
+                                .run_id = job.run_id(),
+                                .deck_text = job.deck_text(),
+                                .plan_text = plan::to_toml(plan, job.model()),
+                                .build_text = version_json(),
+                                .resume_from = from,
+                                .requests = [&job] { return job.take_requests(); },
+                                .seconds_left = [&job] { return job.seconds_left(); },
+                                .pat = [&job](std::string_view action) { job.pat(action); },
+                                .log = job.log()};
+  job.log().info("\nTraining");
+  auto report = runtime::train(train);
+  for (const auto section : {runtime::Section::profile, runtime::Section::search})
+    report.sections.add(section, sections.of(section));
+  const auto peak = largest(job.world(), measure::peak_resident_bytes());
+  show_end(job, plan, report, peak);
+
+  auto& result = job.context().result;
+  result.set("steps", report.steps);
+  result.set("loss", report.loss);
+  if (report.valid_loss) result.set("valid_loss", *report.valid_loss);
+  if (data.bigram_loss) result.set("bigram_loss", *data.bigram_loss);
+  if (report.valid_loss && data.bigram_loss)
+    job.log().info(core::format("validation loss {:.4f}, byte-bigram model {:.4f} nats", *report.valid_loss,
+                                *data.bigram_loss));
+  result.set("tokens_per_s", report.tokens_per_second);
+  result.set("step_s", report.step_seconds);
+  result.set("predicted_step_s", plan.predicted_step_seconds);
+  result.set("peak_bytes", peak);
+  result.set("predicted_peak_bytes", predicted_peak(plan));
+  result.set("resumed_from", report.resumed_from);
+  result.set("stopped", name_of(report.stopped));
+  return report.stopped == runtime::StopReason::requeue ? core::ExitCode::requeue : core::ExitCode::finished;
+}
+
+}  // namespace galvatron::app

@@ -1,0 +1,48 @@
+#pragma once
+// The phases of a run, one function each. Verbs are stories made of them.
+
+#include <optional>
+#include <vector>
+
+#include "app/job.hpp"
+#include "cost/profile.hpp"
+#include "plan/plan.hpp"
+#include "runtime/trainer.hpp"
+#include "search/search.hpp"
+
+namespace galvatron::app {
+
+/// Collective: the profile of these ranks: profile.file, else the run folder's when it fits and profile.reuse
+/// is on, else measured and written to the run folder. Its report is printed when it was measured.
+cost::Profile profile_phase(Job& job);
+
+/// Collective: the search over all ranks. Throws core::AgreedError (no plan, exit code 4) with the nearest
+/// miss when nothing fits.
+search::SearchResult search_phase(Job& job, const cost::Profile& profile);
+
+/// A candidate and what it took.
+struct Trial {
+  plan::Plan plan;
+  double measured_seconds = 0;  ///< median step of the slowest rank; 0 = not tried
+};
+
+/// Collective: plays the best candidates for a few steps each on throw-away state; fastest first.
+std::vector<Trial> trial_phase(Job& job, const Data& data, const search::SearchResult& found);
+
+/// Collective: the plan that the deck names (plan.file, [plan] by hand), or the run folder's when its
+/// fingerprint fits; nothing when a search is needed. Says which.
+std::optional<plan::Plan> given_plan(Job& job);
+
+/// The plan's predictions, from the run folder's profile or profile.file where there is one; unpriced
+/// otherwise.
+plan::Plan priced(Job& job, plan::Plan plan, const cost::Profile& profile);
+
+/// Collective: writes plan.toml and prints the plan's table.
+void keep_plan(Job& job, const plan::Plan& plan);
+
+/// Collective: trains and prints the end table; sets the RESULT line's values. `sections` holds the seconds
+/// of earlier phases.
+core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan,
+                           const runtime::SectionTimes& sections);
+
+}  // namespace galvatron::app
