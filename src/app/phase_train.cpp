@@ -98,6 +98,7 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan,
                                 .seconds_left = [&job] { return job.seconds_left(); },
                                 .pat = [&job](std::string_view action) { job.pat(action); },
                                 .log = job.log()};
+  measure::forget_peak_resident();
   job.log().info("\nTraining");
   auto report = runtime::train(train);
   for (const auto section : {runtime::Section::profile, runtime::Section::search})

@@ -17,6 +17,18 @@ int64_t resident_bytes() {
   return resident * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
 }
 
+int64_t peak_resident_bytes() {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  while (file >> word)
+    if (int64_t kibibytes = 0; word == "VmHWM:" && file >> kibibytes) return kibibytes * 1024;
+  return 0;
+}
+
+void forget_peak_resident() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
+
 ReserveMeter::ReserveMeter(std::function<int64_t()> resident) : resident_(std::move(resident)) {}
 
 void ReserveMeter::mark(const std::string& part) {

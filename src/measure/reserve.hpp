@@ -12,6 +12,12 @@ namespace galvatron::measure {
 /// Resident bytes of this process (Linux: /proc/self/statm); 0 where the system does not say.
 int64_t resident_bytes();
 
+/// The most that was resident since the last `forget_peak_resident`, or ever; 0 where the system does not
+/// say.
+int64_t peak_resident_bytes();
+/// Starts a new peak (Linux: /proc/self/clear_refs); where that is not allowed the old one stays.
+void forget_peak_resident();
+
 /// Itemises growth: each mark names what has come since the last one.
 class ReserveMeter {
  public:

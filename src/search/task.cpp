@@ -92,8 +92,11 @@ Choice TaskSolver::choice_of(int64_t kind, const spec::LayerStrategy& strategy, 
   const auto layer = context_of(context_.model, spec, strategy, task_, context_.options.dtype);
   cost::StagePlace place{stage * strategy.ranks(), 0};
   const int64_t distance = (division.stages - 1) * strategy.ranks();
-  if (layer.tie == program::TieScope::across_stages)
-    place.tie_distance = spec.kind == "embedding" ? distance : -distance;
+  if (layer.tie == program::TieScope::across_stages) {
+    // The holders of a tied table are on the first and the last stage, whichever stage the table asks for.
+    const bool first = spec.kind == "embedding";
+    place = {first ? 0 : distance, first ? distance : -distance};
+  }
   const auto& price = context_.pricer.price(spec, layer, place);
   Choice choice;
   choice.micro_time = nanoseconds(price.seconds(Phase::forward) + price.seconds(Phase::backward));
