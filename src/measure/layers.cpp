@@ -37,11 +37,14 @@ std::unique_ptr<LayerBench> make_bench(comm::World& world, device::Device& devic
   return bench;
 }
 
-/// Once on all ranks at the same time; the slowest one's seconds. Collective.
-double play_together(comm::World& world, LayerBench& bench, Times& times) {
+/// A burst lasts at least this long, so that ranks which share a core take turns several times within it.
+constexpr double burst_seconds = 0.08;
+
+/// `plays` times in a row on all ranks at once; the slowest one's seconds. Collective.
+double play_together(comm::World& world, LayerBench& bench, int64_t plays, Times& times) {
   world.barrier();
   std::array<double, 1> elapsed = {now_seconds()};
-  bench.play(times);
+  for (int64_t i = 0; i < plays; ++i) bench.play(times);
   elapsed[0] = now_seconds() - elapsed[0];
   world.all_reduce(std::span<double>(elapsed), comm::ReduceOp::max);
   return elapsed[0];
@@ -50,23 +53,37 @@ double play_together(comm::World& world, LayerBench& bench, Times& times) {
 /// This rank's samples of one Program. Collective.
 Times sample(comm::World& world, LayerBench& bench, double seconds, int64_t iterations) {
   Times cold;
-  const double first = play_together(world, bench, cold);
+  const double first = play_together(world, bench, 1, cold);
   if (first > 0.5 * seconds) return cold;  // no time for more: a cold time is better than none
   Times times;
-  double spent = first;
-  for (int64_t i = 0; i < iterations && (i == 0 || spent < seconds); ++i)
-    spent += play_together(world, bench, times);
+  const double once = std::max(first, 1e-6);
+  const auto wanted = std::max(iterations, static_cast<int64_t>(burst_seconds / once));
+  const auto affordable = static_cast<int64_t>((seconds - first) / once);
+  play_together(world, bench, std::clamp<int64_t>(affordable, 1, wanted), times);
   return times;
+}
+
+/// How much longer the plays took than their medians say: 1 on a core of its own, the number of sharers where
+/// ranks share one. A step is shorter than a time slice, so its median never sees the sharing; the sum over a
+/// burst does.
+double sharing_of(const Times& times) {
+  double all = 0, medians = 0;
+  for (const auto& [point, samples] : times) {
+    for (const double sample : samples) all += sample;
+    medians += summarise(samples).median * static_cast<double>(samples.size());
+  }
+  return medians > 0 ? std::max(1.0, all / medians) : 1.0;
 }
 
 /// Reduces one Program's samples over the ranks; adds this rank's medians to `own_seconds`.
 std::map<StepPoint, cost::Curve::Point> reduced(comm::World& world, const Times& times, double& own_seconds) {
   constexpr size_t numbers = 3;
+  const double sharing = sharing_of(times);
   std::vector<double> values;
   for (const auto& [point, samples] : times) {
     const auto s = summarise(samples);
     own_seconds += s.median;
-    values.insert(values.end(), {s.median, s.minimum, s.p95});
+    values.insert(values.end(), {s.median * sharing, s.minimum, s.p95});
   }
   world.all_reduce(std::span<double>(values), comm::ReduceOp::max);
   std::map<StepPoint, cost::Curve::Point> out;
