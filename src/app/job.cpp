@@ -12,6 +12,7 @@
 #include "app/alone.hpp"
 #include "app/build_info.hpp"
 #include "app/signals.hpp"
+#include "core/fingerprint.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "deck/deck.hpp"
@@ -109,6 +110,7 @@ Job::Job(Context& context) : context_(context) {
   deck_text_ = deck::to_toml(deck());
   if (deck().train.walltime > 0) deadline_ = wall_seconds() + deck().train.walltime;
   if (const auto end = environment("SLURM_JOB_END_TIME"); !end.empty()) deadline_ = std::atof(end.c_str());
+  require_same(world(), "the program or the deck", version_json() + deck_text_);
   open_folder();
   banner();
 }
@@ -183,6 +185,21 @@ void Job::banner() {
   log().info(core::format("run folder: {}", paths_.root.string()));
   if (threads_ * world().local_size() > static_cast<int>(topology.cores.size()) && world().local_size() > 1)
     log().info(core::format("{} ranks share {} cores", world().local_size(), topology.cores.size()));
+}
+
+void require_same(comm::World& world, std::string_view what, const std::string& text) {
+  const auto marks = world.all_gather(static_cast<int64_t>(core::fnv1a(text)));
+  world.agree("", [&] {
+    std::vector<std::string> others;
+    for (size_t r = 1; r < marks.size(); ++r)
+      if (marks[r] != marks[0]) others.push_back(std::to_string(r));
+    if (!others.empty())
+      throw core::UserError(
+          core::ExitCode::environment,
+          core::format(
+              "{} of ranks {} differs from rank 0's; install the same program and files on every node", what,
+              core::join(others, ", ")));
+  });
 }
 
 runtime::Request Job::take_requests() {

@@ -74,6 +74,10 @@ class Job {
   double deadline_ = 0;  ///< seconds since 1970; 0 = none
 };
 
+/// Collective: throws core::AgreedError (environment) naming the ranks whose `text` differs from rank 0's:
+/// another deck, build or plan on some rank would train something else without a word.
+void require_same(comm::World& world, std::string_view what, const std::string& text);
+
 /// Collective: what [data] names. Throws core::AgreedError (data).
 Data load_data(Job& job);
 

@@ -92,6 +92,7 @@ plan::Plan priced(Job& job, plan::Plan plan, const cost::Profile& profile) {
 }
 
 void keep_plan(Job& job, const plan::Plan& plan) {
+  require_same(job.world(), "the plan", plan::to_toml(plan, job.model()));
   job.world().agree("write plan.toml", [&] {
     if (job.world().rank() != 0) return;
     std::ofstream file(job.paths().plan());

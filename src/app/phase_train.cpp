@@ -51,7 +51,8 @@ int64_t largest(comm::World& world, int64_t mine) {
   return mine;
 }
 
-void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& report, int64_t peak) {
+void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& report, int64_t peak,
+              double peak_flops) {
   auto& log = job.log();
   auto seconds = [](double s) { return core::format_seconds(s); };
   log.info("\nWhere the time went, over all ranks");
@@ -68,8 +69,12 @@ void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& repo
                         core::format_bytes(peak)));
   log.info(core::format("{:<22} {:>14} {:>14}", "arena of rank 0", core::format_bytes(report.planned_bytes),
                         core::format_bytes(report.high_water_bytes)));
-  log.info(
-      core::format("{:.0f} tokens/s, {:.2f} GFLOP/s per rank", report.tokens_per_second, per_rank / 1e9));
+  const auto utilisation = peak_flops > 0
+                               ? core::format("{:.1f} % of the measured gemm peak of {:.1f} GFLOP/s",
+                                              100.0 * per_rank / peak_flops, peak_flops / 1e9)
+                               : std::string("utilisation n/a: no gemm peak was measured");
+  log.info(core::format("{:.0f} tokens/s, {:.2f} GFLOP/s per rank, {}", report.tokens_per_second,
+                        per_rank / 1e9, utilisation));
   if (report.checkpoint_seconds > 0)
     log.info(core::format("last checkpoint: {} in {}", core::format_bytes(report.checkpoint_bytes),
                           seconds(report.checkpoint_seconds)));
@@ -77,8 +82,7 @@ void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& repo
 
 }  // namespace
 
-core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan,
-                           const runtime::SectionTimes& sections) {
+core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, const Before& before) {
   const auto from = resume_point(job);
   const runtime::TrainJob train{.deck = job.deck(),
                                 .model = job.model(),
@@ -102,9 +106,9 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan,
   job.log().info("\nTraining");
   auto report = runtime::train(train);
   for (const auto section : {runtime::Section::profile, runtime::Section::search})
-    report.sections.add(section, sections.of(section));
+    report.sections.add(section, before.sections.of(section));
   const auto peak = largest(job.world(), measure::peak_resident_bytes());
-  show_end(job, plan, report, peak);
+  show_end(job, plan, report, peak, before.peak_flops);
 
   auto& result = job.context().result;
   result.set("steps", report.steps);

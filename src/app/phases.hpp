@@ -40,9 +40,13 @@ plan::Plan priced(Job& job, plan::Plan plan, const cost::Profile& profile);
 /// Collective: writes plan.toml and prints the plan's table.
 void keep_plan(Job& job, const plan::Plan& plan);
 
-/// Collective: trains and prints the end table; sets the RESULT line's values. `sections` holds the seconds
-/// of earlier phases.
-core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan,
-                           const runtime::SectionTimes& sections);
+/// What earlier phases leave to the end table.
+struct Before {
+  runtime::SectionTimes sections;  ///< seconds of profile and search
+  double peak_flops = 0;  ///< measured gemm peak per rank, the yardstick of utilisation; 0 = not measured
+};
+
+/// Collective: trains and prints the end table; sets the RESULT line's values.
+core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, const Before& before);
 
 }  // namespace galvatron::app

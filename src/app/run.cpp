@@ -1,5 +1,7 @@
 // galvatron run, profile, search, train: stories made of phases.
 
+#include <numeric>
+
 #include "app/phases.hpp"
 #include "app/verbs.hpp"
 #include "core/format.hpp"
@@ -14,16 +16,20 @@ core::ExitCode already_finished(Job& job) {
   return core::ExitCode::finished;
 }
 
-/// The best plan, searched for and tried; the seconds it took go to `times`.
-plan::Plan find_plan(Job& job, const Data& data, const cost::Profile& profile, runtime::SectionTimes& times) {
-  const runtime::Timed timed(times, runtime::Section::search);
+/// The best plan, searched for and tried; the seconds it took go to `before`.
+plan::Plan find_plan(Job& job, const Data& data, const cost::Profile& profile, Before& before) {
+  const runtime::Timed timed(before.sections, runtime::Section::search);
   const auto found = search_phase(job, profile);
   return trial_phase(job, data, found).front().plan;
 }
 
-cost::Profile measured(Job& job, runtime::SectionTimes& times) {
-  const runtime::Timed timed(times, runtime::Section::profile);
-  return profile_phase(job);
+cost::Profile measured(Job& job, Before& before) {
+  const runtime::Timed timed(before.sections, runtime::Section::profile);
+  auto profile = profile_phase(job);
+  const auto& flops = profile.hardware.gemm_flops;
+  if (!flops.empty())
+    before.peak_flops = std::accumulate(flops.begin(), flops.end(), 0.0) / static_cast<double>(flops.size());
+  return profile;
 }
 
 }  // namespace
@@ -31,34 +37,34 @@ cost::Profile measured(Job& job, runtime::SectionTimes& times) {
 core::ExitCode run_verb(Context& context) {
   Job job(context);
   if (job.finished()) return already_finished(job);
-  runtime::SectionTimes times;
+  Before before;
   // 1. What there is to learn from.
   const auto data = load_data(job);
   // 2. How fast this machine is.
-  const auto profile = measured(job, times);
+  const auto profile = measured(job, before);
   // 3. How to divide the work.
   auto plan = given_plan(job);
   if (plan)
     plan = priced(job, *plan, profile);
   else
-    plan = find_plan(job, data, profile, times);
+    plan = find_plan(job, data, profile, before);
   keep_plan(job, *plan);
   // 4. Do it.
-  return train_phase(job, data, *plan, times);
+  return train_phase(job, data, *plan, before);
 }
 
 core::ExitCode train_verb(Context& context) {
   Job job(context);
   if (job.finished()) return already_finished(job);
-  runtime::SectionTimes times;
+  Before before;
   const auto data = load_data(job);
   auto plan = given_plan(job);
   if (!plan) {
-    const auto profile = measured(job, times);
-    plan = find_plan(job, data, profile, times);
+    const auto profile = measured(job, before);
+    plan = find_plan(job, data, profile, before);
   }
   keep_plan(job, *plan);
-  return train_phase(job, data, *plan, times);
+  return train_phase(job, data, *plan, before);
 }
 
 core::ExitCode profile_verb(Context& context) {
