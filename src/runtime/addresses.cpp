@@ -67,7 +67,8 @@ device::TensorView LayerAddresses::view(const program::Operand& operand) const {
     const auto begin = base - arena, last_row = (operand.rows - 1) * value.cols;
     water->touch(begin, begin + (last_row + operand.cols) * core::size_of(value.dtype));
   }
-  return {base, value.dtype, operand.rows, operand.cols, value.cols};
+  auto* data = memory == Memory::real ? base : nullptr;
+  return {data, value.dtype, operand.rows, operand.cols, value.cols};
 }
 
 GroupAddresses place(const program::GroupPlacement& at, std::byte* persistent, std::byte* gathered,

@@ -24,6 +24,10 @@ struct GroupAddresses {
   void adopt(const GroupAddresses& owner);
 };
 
+/// What lies behind addresses: bytes, or nothing in a rehearsal. A pretended arena has places, so that what
+/// is touched can be counted and a missing place is still an error, but views into it carry no data.
+enum class Memory : uint8_t { real, pretended };
+
 /// Bases during one phase of one layer.
 struct LayerAddresses {
   const program::Program* program = nullptr;
@@ -37,6 +41,7 @@ struct LayerAddresses {
   std::byte* gradient_norm = nullptr;
   HighWater* water = nullptr;  ///< told of every operand inside the arena, when there is one
   std::byte* arena = nullptr;
+  Memory memory = Memory::real;
 
   /// Throws core::InternalError when the storage has no base in this phase.
   device::TensorView view(const program::Operand& operand) const;

@@ -3,8 +3,6 @@
 
 #include "runtime/player.hpp"
 
-#include <cstring>
-
 #include "core/format.hpp"
 
 namespace galvatron::runtime {
@@ -39,8 +37,7 @@ void Player::send(comm::Pending& pending, Boundary which, int peer) {
 
 void Player::receive_input(int64_t slot) {
   wait(input_);
-  const auto message = stage_.boundary(Boundary::receive_input);
-  std::memcpy(stage_.input(0, slot), message.data, static_cast<size_t>(message.bytes()));
+  steps_.copy(stage_.boundary(Boundary::receive_input), stage_.received_input(slot));
   post_receive(input_, Boundary::receive_input, previous_, inputs_left_);
 }
 
@@ -51,7 +48,7 @@ void Player::run_forward_layers(int64_t slot, Phase phase, Section section) {
       at.output = stage_.input(i + 1, slot);
     } else if (!stage_.last()) {
       wait(output_);  // the buffer may still be on its way
-      at.output = stage_.boundary(Boundary::send_output).data;
+      at.output = stage_.boundary_place(Boundary::send_output);
     }
     steps_.play(at, phase, section);
   }
@@ -83,12 +80,12 @@ void Player::backward(int64_t micro, bool last) {
     if (!top)
       at.output_gradient = stage_.flow(i);
     else if (!stage_.last())
-      at.output_gradient = stage_.boundary(Boundary::receive_output_gradient).data;
+      at.output_gradient = stage_.boundary_place(Boundary::receive_output_gradient);
     if (i > 0) {
       at.input_gradient = stage_.flow(i - 1);
     } else if (!stage_.first()) {
       wait(input_gradient_);
-      at.input_gradient = stage_.boundary(Boundary::send_input_gradient).data;
+      at.input_gradient = stage_.boundary_place(Boundary::send_input_gradient);
     }
     steps_.play(at, Phase::backward, Section::backward);
     if (top && !stage_.last())

@@ -20,18 +20,26 @@ void store(std::byte* buffer, core::DType dtype, int64_t i, double value) {
     reinterpret_cast<float*>(buffer)[i] = static_cast<float>(value);
 }
 
+/// Where a rehearsal pretends that its arena is: no processor can address it, so a forgotten use faults.
+std::byte* pretended_place() {
+  constexpr uintptr_t place = uintptr_t{1} << 60;
+  return reinterpret_cast<std::byte*>(place);
+}
+
 }  // namespace
 
 Stage::Stage(device::Device& device, plan::StageProgram program)
     : program_(std::move(program)),
       arena_(device, program_.arena.total()),
+      memory_(device.kind() == device::DeviceKind::dry ? Memory::pretended : Memory::real),
+      base_(memory_ == Memory::real ? arena_.data() : pretended_place()),
       water_(std::make_unique<HighWater>()) {
   lay_out();
 }
 
 void Stage::lay_out() {
   const auto& a = program_.arena;
-  auto region = [&](int64_t bytes) { return arena_.data() + water_->add_region(bytes); };
+  auto region = [&](int64_t bytes) { return base_ + water_->add_region(bytes); };
   persistent_ = region(a.persistent_bytes);
   slots_ = region(a.slots * a.slot_bytes);
   work_ = region(a.work_bytes);
@@ -48,7 +56,8 @@ void Stage::lay_out() {
     at.loss = reinterpret_cast<std::byte*>(&cells_[0]);
     at.gradient_norm = reinterpret_cast<std::byte*>(&cells_[1]);
     at.water = water_.get();
-    at.arena = arena_.data();
+    at.arena = base_;
+    at.memory = memory_;
     addresses_.push_back(std::move(at));
   }
   for (size_t i = 0; i < program_.layers.size(); ++i)
@@ -68,6 +77,7 @@ void Stage::adopt_owned_groups(size_t guest) {
 }
 
 void Stage::initialise(const spec::ModelSpec& model, uint64_t seed) {
+  if (memory_ == Memory::pretended) return;
   std::vector<double> values;
   for (size_t i = 0; i < layers(); ++i) {
     const auto& program = *addresses_[i].program;
@@ -107,6 +117,12 @@ std::byte* Stage::input(size_t layer, int64_t slot) {
          program.value(program.input).offset;
 }
 
+device::TensorView Stage::received_input(int64_t slot) {
+  const auto id = addresses_[0].program->input;
+  const auto& value = addresses_[0].program->value(id);
+  return addresses(0, slot).view({id, 0, value.rows, 0, value.cols});
+}
+
 device::TensorView Stage::tokens(int64_t slot) {
   auto& at = addresses(0, slot);
   const auto& value = at.program->value(at.program->tokens);
@@ -119,17 +135,23 @@ device::TensorView Stage::labels(int64_t slot) {
   return at.view({at.program->labels, 0, 1, 0, value.cols});
 }
 
-device::TensorView Stage::boundary(Boundary which) {
-  const auto bytes =
-      program_.boundary_rows * program_.boundary_cols * core::size_of(addresses_[0].program->dtype);
-  const auto place = program::aligned(bytes);
+int64_t Stage::boundary_bytes() const {
+  return program_.boundary_rows * program_.boundary_cols * core::size_of(addresses_[0].program->dtype);
+}
+
+std::byte* Stage::boundary_place(Boundary which) {
   // The previous stage's two buffers come first, where there is one.
   const bool towards_next = which == Boundary::send_output || which == Boundary::receive_output_gradient;
   const bool sends = which == Boundary::send_output || which == Boundary::send_input_gradient;
   const int64_t index = (towards_next && !first() ? 2 : 0) + (sends ? 1 : 0);
-  auto* data = boundary_ + index * place;
-  water_->touch(data - arena_.data(), data - arena_.data() + bytes);
-  return device::matrix(data, addresses_[0].program->dtype, program_.boundary_rows, program_.boundary_cols);
+  return boundary_ + index * program::aligned(boundary_bytes());
+}
+
+device::TensorView Stage::boundary(Boundary which) {
+  auto* place = boundary_place(which);
+  water_->touch(place - base_, place - base_ + boundary_bytes());
+  return device::matrix(memory_ == Memory::real ? place : nullptr, addresses_[0].program->dtype,
+                        program_.boundary_rows, program_.boundary_cols);
 }
 
 int64_t Stage::high_water_bytes() const {

@@ -14,7 +14,8 @@ namespace galvatron::runtime {
 
 class Stage {
  public:
-  /// Allocates the arena, zero-filled. Throws core::ResourceError with the sizes when it does not fit.
+  /// Allocates the arena, zero-filled; on a dry device it is counted and pretended. Throws
+  /// core::ResourceError with the sizes when it does not fit.
   Stage(device::Device& device, plan::StageProgram program);
 
   const plan::StageProgram& program() const { return program_; }
@@ -23,19 +24,22 @@ class Stage {
   bool last() const { return program_.stage + 1 == program_.stages; }
 
   /// Weights from the counter-based generator keyed by (seed, tensor name, index in the whole tensor): the
-  /// same bits under every plan.
+  /// same bits under every plan. Nothing in a rehearsal.
   void initialise(const spec::ModelSpec& model, uint64_t seed);
 
   /// Addresses of a layer with the micro-batch in `slot`; output and gradients are up to the caller.
   LayerAddresses& addresses(size_t layer, int64_t slot);
-  /// The saved input of a layer in a slot.
+  /// The saved input of a layer in a slot: the place of the output of the layer before it.
   std::byte* input(size_t layer, int64_t slot);
+  /// The first layer's saved input, to be filled from a pipeline message.
+  device::TensorView received_input(int64_t slot);
   device::TensorView tokens(int64_t slot);
   device::TensorView labels(int64_t slot);
 
   /// A pipeline message at one of the boundary buffers.
   enum class Boundary { receive_input, send_input_gradient, send_output, receive_output_gradient };
   device::TensorView boundary(Boundary which);
+  std::byte* boundary_place(Boundary which);
   /// Gradient buffers between layers; two take turns.
   std::byte* flow(int64_t index) { return flow_ + index % 2 * program_.arena.flow_bytes; }
 
@@ -48,10 +52,13 @@ class Stage {
 
  private:
   void lay_out();
+  int64_t boundary_bytes() const;
   void adopt_owned_groups(size_t guest);
 
   plan::StageProgram program_;
   device::Buffer arena_;
+  Memory memory_;
+  std::byte* base_;  ///< of the arena, real or pretended
   std::unique_ptr<HighWater> water_;
   std::vector<LayerAddresses> addresses_;
   std::byte *persistent_ = nullptr, *slots_ = nullptr, *work_ = nullptr, *gathered_ = nullptr,

@@ -33,6 +33,9 @@ class StepPlayer {
   /// One compute step or collective.
   void play(const LayerAddresses& layer, const program::Step& step);
 
+  /// Beside the programs: what a pipeline message brought, to where it is kept.
+  void copy(device::TensorView from, device::TensorView to) { kernels_.copy(stream_, from, to); }
+
   void set_update(const UpdateSettings& settings) { update_ = settings; }
 
  private:

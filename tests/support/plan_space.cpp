@@ -1,0 +1,190 @@
+// Enumeration, cover and draw of plans; legality is asked of the plan room, never guessed.
+
+#include "support/plan_space.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "core/errors.hpp"
+#include "core/random.hpp"
+#include "support/plan_runs.hpp"
+
+namespace galvatron::testing {
+namespace {
+
+using plan::ScheduleKind;
+using spec::Recompute;
+
+bool inner(const spec::LayerSpec& layer) {
+  return layer.kind == "attention" || layer.kind == "mlp";
+}
+
+/// Every way to cut `layers` into `stages` consecutive non-empty parts.
+std::vector<std::vector<plan::StageLayers>> cuts(int64_t layers, int64_t stages) {
+  std::vector<std::vector<plan::StageLayers>> all;
+  std::vector<plan::StageLayers> now;
+  const std::function<void(int64_t)> cut = [&](int64_t first) {
+    const auto left = stages - static_cast<int64_t>(now.size());
+    if (left == 1) {
+      now.push_back({first, layers - 1});
+      all.push_back(now);
+      now.pop_back();
+      return;
+    }
+    for (auto last = first; last <= layers - left; ++last) {
+      now.push_back({first, last});
+      cut(last + 1);
+      now.pop_back();
+    }
+  };
+  cut(0);
+  return all;
+}
+
+/// What a uniform plan chose, factor by factor.
+std::vector<int64_t> choices(const plan::Plan& plan) {
+  const auto& s = plan.layers[1];
+  int64_t sizes = 0;
+  for (const auto& stage : plan.stages) sizes = sizes * 16 + stage.size();
+  return {static_cast<int64_t>(plan.stages.size()),
+          sizes,
+          s.tp,
+          s.dp,
+          s.zero,
+          static_cast<int64_t>(s.recompute),
+          plan.microbatches,
+          static_cast<int64_t>(plan.schedule)};
+}
+
+using Pair = std::pair<std::pair<size_t, int64_t>, std::pair<size_t, int64_t>>;
+
+std::set<Pair> pairs_of(const plan::Plan& plan) {
+  const auto list = choices(plan);
+  std::set<Pair> pairs;
+  for (size_t a = 0; a < list.size(); ++a)
+    for (size_t b = a + 1; b < list.size(); ++b) pairs.insert({{a, list[a]}, {b, list[b]}});
+  return pairs;
+}
+
+}  // namespace
+
+spec::ModelSpec variant_model(const Variant& variant) {
+  auto model = small_model(2, 48, 12, 37, 12);
+  for (auto& layer : model.layers) {
+    layer.dims.tied = variant.tied;
+    layer.dims.bias = variant.bias;
+    layer.dims.kv_heads = variant.kv_heads;
+  }
+  return model;
+}
+
+const std::vector<Variant>& variants() {
+  static const std::vector<Variant> list = {
+      {true, true, 12}, {false, true, 12}, {true, false, 4}, {false, false, 6}};
+  return list;
+}
+
+std::vector<plan::Plan> uniform_plans(const spec::ModelSpec& model, int64_t world, int64_t batch,
+                                      const std::vector<int64_t>& micros) {
+  std::vector<plan::Plan> plans;
+  for (int64_t pp = 1; pp <= std::min(world, model.size()); ++pp) {
+    if (world % pp != 0) continue;
+    const auto ranks = world / pp;
+    for (int32_t tp = 1; tp <= ranks; ++tp) {
+      if (ranks % tp != 0) continue;
+      for (int32_t zero = 0; zero <= (ranks > 1 ? 3 : pp > 1 ? 1 : 0); ++zero)
+        for (const auto recompute : {Recompute::none, Recompute::full})
+          for (const auto m : micros)
+            for (const auto schedule : {ScheduleKind::one_f_one_b, ScheduleKind::gpipe}) {
+              if (pp == 1 && schedule == ScheduleKind::gpipe) continue;
+              auto plan =
+                  uniform_plan(model, pp, tp, static_cast<int32_t>(ranks / tp), zero, recompute, batch, m);
+              plan.schedule = schedule;
+              for (const auto& stages : cuts(model.size(), pp)) {
+                plan.stages = stages;
+                if (plan::faults_of(plan, model, world).empty()) plans.push_back(plan);
+              }
+            }
+    }
+  }
+  return plans;
+}
+
+std::vector<plan::Plan> pairwise_cover(const std::vector<plan::Plan>& plans) {
+  std::set<Pair> open;
+  std::vector<std::set<Pair>> offered;
+  for (const auto& plan : plans) {
+    offered.push_back(pairs_of(plan));
+    open.insert(offered.back().begin(), offered.back().end());
+  }
+  std::vector<plan::Plan> cover;
+  while (!open.empty()) {
+    size_t best = 0, most = 0;
+    for (size_t i = 0; i < plans.size(); ++i) {
+      const auto news = static_cast<size_t>(std::count_if(
+          offered[i].begin(), offered[i].end(), [&](const Pair& pair) { return open.contains(pair); }));
+      if (news > most) best = i, most = news;
+    }
+    for (const auto& pair : offered[best]) open.erase(pair);
+    cover.push_back(plans[best]);
+  }
+  return cover;
+}
+
+plan::Plan mixed_plan(const spec::ModelSpec& model, int64_t world, int64_t batch, uint64_t seed,
+                      uint64_t index) {
+  const auto key = core::key_of(seed, "mixed plan " + std::to_string(index));
+  uint64_t drawn = 0;
+  const auto below = [&](int64_t bound) { return core::uniform_below(key, drawn++, bound); };
+  const auto divisor_of = [&](int64_t n) {
+    std::vector<int64_t> divisors;
+    for (int64_t d = 1; d <= n; ++d)
+      if (n % d == 0) divisors.push_back(d);
+    return divisors[static_cast<size_t>(below(static_cast<int64_t>(divisors.size())))];
+  };
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    const auto pp = divisor_of(world);
+    if (pp > model.size()) continue;
+    const auto tp = divisor_of(world / pp);
+    auto plan = uniform_plan(model, pp, static_cast<int32_t>(tp), static_cast<int32_t>(world / pp / tp), 0,
+                             Recompute::none, batch, divisor_of(batch));
+    plan.schedule = below(2) == 0 ? ScheduleKind::one_f_one_b : ScheduleKind::gpipe;
+    const auto ways = cuts(model.size(), pp);
+    plan.stages = ways[static_cast<size_t>(below(static_cast<int64_t>(ways.size())))];
+    for (int64_t i = 0; i < model.size(); ++i) {
+      auto& layer = plan.layers[static_cast<size_t>(i)];
+      layer.zero =
+          static_cast<int32_t>(below(model.tied() && pp > 1 && (i == 0 || i + 1 == model.size()) ? 2 : 4));
+      if (inner(model.layers[static_cast<size_t>(i)]) && below(2) == 0) layer.recompute = Recompute::full;
+    }
+    if (model.tied()) plan.layers.back().zero = plan.layers.front().zero;
+    if (plan::faults_of(plan, model, world).empty()) return plan;
+  }
+  throw core::InternalError("no legal mixed plan for " + std::to_string(world) + " ranks");
+}
+
+uint64_t test_seed() {
+  const char* text = std::getenv("GALVATRON_TEST_SEED");
+  return text == nullptr ? 20240229 : std::strtoull(text, nullptr, 10);
+}
+
+bool play_everything() {
+  return std::getenv("GALVATRON_TEST_FULL") != nullptr;
+}
+
+std::string describe(const plan::Plan& plan) {
+  std::string text = std::to_string(plan.stages.size()) + " stages ";
+  for (size_t s = 0; s < plan.stages.size(); ++s)
+    text += (s == 0 ? "" : "+") + std::to_string(plan.stages[s].size());
+  text += ", " + std::to_string(plan.microbatches) + " micro-batches of " +
+          std::to_string(plan.samples_per_micro()) + ", " + std::string(plan::name_of(plan.schedule)) + ":";
+  for (size_t i = 0; i < plan.layers.size(); ++i)
+    if (i == 0 || plan.layers[i] != plan.layers[i - 1])
+      text += (i == 0 ? " " : " | ") + spec::to_string(plan.layers[i]);
+  return text;
+}
+
+}  // namespace galvatron::testing

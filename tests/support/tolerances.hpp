@@ -1,0 +1,38 @@
+#pragma once
+// How far two runs of the same training may lie apart, each with its reason. Every test that compares plans
+// takes its bound from here.
+
+namespace galvatron::testing::tolerance {
+
+/// Gradients of the first step, fp32, 2-norm per tensor: partial sums over ranks and micro-batches are added
+/// in another order, some 10 to 100 roundings of 6e-8 each.
+inline constexpr double gradient = 1e-5;
+
+/// Part of the mean tensor's gradient norm below which a tensor's own norm is no yardstick: the gradient of a
+/// key's bias is zero, and what is computed of it is rounding alone.
+inline constexpr double gradient_floor = 1e-3;
+
+/// Weights after five plain SGD steps, fp32: each step adds lr times a gradient error; lr is 0.05.
+inline constexpr double weights_after_sgd = 1e-5;
+
+/// Loss of each of 20 AdamW steps with clipping, fp32: the loss is summed in fp64, so what is left is the
+/// rounding of logits. AdamW hides errors of scale, which the SGD bounds find.
+inline constexpr double loss = 1e-6;
+
+/// Gradient norm of the same steps: clipping feeds it back into the weights, and it moves faster than the
+/// loss.
+inline constexpr double gradient_norm = 2e-6;
+
+/// Validation loss after training: as the loss, at weights that are 20 steps apart.
+inline constexpr double evaluation = 2e-6;
+
+/// Everything in fp64: 1e-16 a rounding, up to 1e5 of them one after the other.
+inline constexpr double fp64 = 1e-11;
+
+/// A gradient against central differences of fourth order in fp64 at distance 1e-3: the loss is exact to
+/// 1e-16, so the quotient to 1e-12, next to a truncation of about 1e-12 · the fifth derivative.
+inline constexpr double finite_difference = 1e-6;
+/// Below this part of the largest element of the tensor's gradient, the quotient's own error counts.
+inline constexpr double finite_difference_floor = 1e-4;
+
+}  // namespace galvatron::testing::tolerance
