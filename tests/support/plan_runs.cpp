@@ -17,10 +17,11 @@ double element(const std::byte* data, core::DType dtype, int64_t i) {
                                    : reinterpret_cast<const float*>(data)[i];
 }
 
-Tensors read(const std::vector<store::TensorInfo>& infos, const std::vector<store::Piece>& pieces) {
+Tensors read(const std::vector<store::TensorInfo>& infos, const std::vector<store::Piece>& pieces,
+             const std::string& prefix = "model/") {
   Tensors tensors;
   for (const auto& info : infos)
-    if (info.name.starts_with("model/"))
+    if (info.name.starts_with(prefix))
       tensors[info.name].assign(static_cast<size_t>(info.elements()),
                                 std::numeric_limits<double>::quiet_NaN());
   for (const auto& piece : pieces) {
@@ -77,7 +78,15 @@ RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::Model
   using runtime::SnapshotUse;
   result.weights =
       read(result.tensors, runtime::pieces_of(session.stage(), model, result.tensors, SnapshotUse::saving));
+  result.held = read(result.tensors,
+                     runtime::pieces_of(session.stage(), model, result.tensors, SnapshotUse::loading), "");
   result.evaluation = session.evaluate(loader, plan.microbatches);
+  if (options.train.optimizer == "sgd") {
+    // Plain SGD leaves the moments alone; one more step shows that their memory is where it was planned.
+    auto adamw = options.train;
+    adamw.optimizer = "adamw";
+    session.step(loader, adamw, options.steps);
+  }
   result.planned_bytes = session.stage().planned_bytes();
   result.high_water_bytes = session.stage().high_water_bytes();
   return result;
@@ -86,6 +95,18 @@ RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::Model
 RunResult run_single(int64_t batch, const spec::ModelSpec& model, const RunOptions& options) {
   const auto alone = comm::make_dry_world(0, 1, 1);
   return run_plan(*alone, uniform_plan(model, 1, 1, 1, 0, spec::Recompute::none, batch, 1), model, options);
+}
+
+double evaluate_initial(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model,
+                        int64_t samples) {
+  auto device = device::make_device(device::DeviceKind::cpu);
+  auto kernels = kernels::make_kernels(*device, 1);
+  const auto data = store::make_synthetic_dataset(7, "validation", 10000, model.vocab);
+  runtime::Session session(world, *device, *kernels, plan, model, {});
+  runtime::Loader loader(
+      *data, [&](int64_t sample) { return sample < samples ? sample * (model.seq + 1) : -1; }, plan, model,
+      world.rank());
+  return session.evaluate(loader, plan.microbatches);
 }
 
 plan::Plan uniform_plan(const spec::ModelSpec& model, int64_t pp, int32_t tp, int32_t dp, int32_t zero,

@@ -33,6 +33,8 @@ struct RunResult {
   /// Step 0's gradients and the final weights, whole on a single rank; elsewhere each rank's own pieces (the
   /// rest is NaN).
   Tensors gradients, weights;
+  /// Everything that this rank holds of the final weights and moments, copies of others' included.
+  Tensors held;
   double evaluation = 0;
   int64_t planned_bytes = 0, high_water_bytes = 0;
 };
@@ -48,6 +50,11 @@ RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::Model
 
 /// Alone on this rank, whatever else is running.
 RunResult run_single(int64_t batch, const spec::ModelSpec& model, const RunOptions& options);
+
+/// Collective over `world`: Σ of token losses of the first `samples` samples of a batch at the initial
+/// weights; the rest of the batch does not exist.
+double evaluate_initial(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model,
+                        int64_t samples);
 
 /// One plan in which every layer has the same strategy; stages of nearly equal numbers of layers.
 plan::Plan uniform_plan(const spec::ModelSpec& model, int64_t pp, int32_t tp, int32_t dp, int32_t zero,

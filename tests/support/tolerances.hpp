@@ -26,6 +26,9 @@ inline constexpr double gradient_norm = 2e-6;
 /// Validation loss after training: as the loss, at weights that are 20 steps apart.
 inline constexpr double evaluation = 2e-6;
 
+/// Validation loss at equal weights, fp32: as the loss.
+inline constexpr double initial_evaluation = 1e-6;
+
 /// Everything in fp64: 1e-16 a rounding, up to 1e5 of them one after the other.
 inline constexpr double fp64 = 1e-11;
 
