@@ -46,7 +46,7 @@ std::vector<Verb> verbs() {
        "find the fastest plan that fits in memory"},
       {"train", ranks, Argument::deck, Ending::result, train_verb, "train with the deck's plan"},
       {"check", alone, Argument::deck, Ending::result, check_verb,
-       "read a deck and say what is wrong with it"},
+       "say without a launcher what is wrong with a deck, and plan for its cluster"},
       {"manual", alone, Argument::none, Ending::document, manual_verb,
        "print the manual of the deck, in Markdown"},
   };

@@ -1,0 +1,81 @@
+// Where a profile comes from when nothing can be measured between ranks.
+
+#include "app/nominal.hpp"
+
+#include <filesystem>
+
+#include "app/alone.hpp"
+#include "comm/world.hpp"
+#include "core/format.hpp"
+#include "cost/cluster_file.hpp"
+#include "measure/layers.hpp"
+#include "measure/peaks.hpp"
+#include "search/search.hpp"
+#include "store/profile_file.hpp"
+
+namespace galvatron::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Seconds that a check spends on measuring this machine's compute.
+constexpr double compute_seconds = 3.0;
+
+/// clusters/nominal.toml beside the deck, beside the build, or where it was installed.
+fs::path nominal_file(const std::string& deck) {
+  std::error_code ignored;
+  const auto program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path name = fs::path("clusters") / "nominal.toml";
+  std::vector<std::string> tried;
+  for (const auto& folder :
+       {fs::path(deck).parent_path(), fs::path(deck).parent_path().parent_path(),
+        program.parent_path() / "inputs", program.parent_path() / "share" / "galvatron" / "inputs"}) {
+    if (fs::exists(folder / name, ignored)) return folder / name;
+    tried.push_back((folder / name).string());
+  }
+  throw core::UserError(
+      core::format("no figures of a cluster to plan with: none of {} exists; name a file in profile.file",
+                   core::join(tried, ", ")));
+}
+
+/// Peaks and layer steps of this process alone.
+void measure_compute(cost::Profile& profile, const spec::ModelSpec& model, const spec::ClusterSpec& cluster,
+                     const search::SearchOptions& options, device::Device& device,
+                     kernels::Kernels& kernels) {
+  const auto alone = comm::make_dry_world(0, 1, 1);
+  measure::Budget budget(*alone, compute_seconds);
+  budget.begin("peaks", 0.2);
+  const auto peaks = measure::measure_peaks(*alone, device, kernels, {}, budget);
+  budget.end(1, 1, "ranks");
+  profile.hardware.gemm_flops = peaks.gemm_flops;
+  profile.hardware.memory_bytes_per_second = peaks.memory_bytes_per_second;
+  std::vector<measure::LayerCase> layers;
+  for (const auto& needed : search::needed_programs(model, cluster, options))
+    layers.push_back({needed.layer, needed.context});
+  budget.begin("layers", 1.0);
+  measure::LayerOptions layer_options;
+  layer_options.memory_bytes = int64_t{1} << 30;  // a login node's memory is not ours alone
+  measure::measure_layers(*alone, device, kernels, layers, layer_options, budget, profile.model);
+  budget.end(1, 1, "models");
+}
+
+}  // namespace
+
+cost::Profile profile_without_ranks(Context& context, const spec::ModelSpec& model,
+                                    const spec::ClusterSpec& cluster, const search::SearchOptions& options,
+                                    device::Device& device, kernels::Kernels& kernels) {
+  const fs::path named = context.deck.profile.file;
+  if (named.extension() == ".h5") return store::read_profile(named);
+  const auto file = named.empty() ? nominal_file(context.line.file) : named;
+  cost::Profile profile;
+  profile.hardware = cost::hardware_from_toml(read_text(file.string()), file.string());
+  profile.model.model_fingerprint = spec::fingerprint(model);
+  profile.model.dtype = options.dtype;
+  profile.fingerprint = "figures of " + file.filename().string();
+  if (named.empty()) measure_compute(profile, model, cluster, options, device, kernels);
+  context.console.info(
+      core::format("links: figures of {}, not measured: every time is nominal", file.string()));
+  return profile;
+}
+
+}  // namespace galvatron::app

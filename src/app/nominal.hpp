@@ -1,0 +1,22 @@
+#pragma once
+// A profile for machines that are not here: published figures for links, this machine's own compute.
+
+#include "app/context.hpp"
+#include "cost/profile.hpp"
+#include "device/device.hpp"
+#include "kernels/kernels.hpp"
+#include "search/options.hpp"
+#include "spec/cluster.hpp"
+#include "spec/model.hpp"
+
+namespace galvatron::app {
+
+/// The profile that a check plans with, without MPI: profile.file where the deck names one (.h5 measured,
+/// .toml figures of a cluster), else the nominal cluster's links. Figures of a cluster get this process's
+/// measured matrix-product peak, memory bandwidth and layer steps when it is the nominal one. Throws
+/// core::UserError when a file is missing or wrong.
+cost::Profile profile_without_ranks(Context& context, const spec::ModelSpec& model,
+                                    const spec::ClusterSpec& cluster, const search::SearchOptions& options,
+                                    device::Device& device, kernels::Kernels& kernels);
+
+}  // namespace galvatron::app
