@@ -19,6 +19,12 @@ std::string read_text(const std::string& file) {
   return bytes;
 }
 
+void write_text(const std::string& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  if (!out.flush()) throw core::UserError(core::ExitCode::environment, file + ": cannot be written");
+}
+
 deck::DeckValues deck_of(const Verb& verb, const CommandLine& line, const std::string& bytes) {
   std::vector<std::string> problems = line.problems;
   deck::DeckValues values;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <limits>
 
 #include "app/alone.hpp"
@@ -127,7 +126,7 @@ void Job::open_folder() {
     look_at_earlier_run();
     fs::create_directories(paths_.checkpoints());
     store::CheckpointFolder(paths_.checkpoints()).remove_unfinished();
-    std::ofstream(paths_.deck()) << deck_text_;
+    write_text(paths_.deck(), deck_text_);
     for (const auto* touch : {"CHECKPOINT", "STOP"})
       if (fs::remove(paths_.root / touch))
         log().warning(core::format("removed {}, which lay there before the run began", touch));

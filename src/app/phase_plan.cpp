@@ -1,7 +1,6 @@
 // Which plan is played: plan.file, a plan by hand, the run folder's, or a new search.
 
 #include <algorithm>
-#include <fstream>
 
 #include "app/alone.hpp"
 #include "app/phases.hpp"
@@ -95,10 +94,7 @@ void keep_plan(Job& job, const plan::Plan& plan) {
   require_same(job.world(), "the plan", plan::to_toml(plan, job.model()));
   job.world().agree("write plan.toml", [&] {
     if (job.world().rank() != 0) return;
-    std::ofstream file(job.paths().plan());
-    file << plan::to_toml(plan, job.model());
-    if (!file.flush())
-      throw core::UserError(core::ExitCode::environment, "cannot write " + job.paths().plan().string());
+    write_text(job.paths().plan(), plan::to_toml(plan, job.model()));
   });
   job.log().info("\n" + search::plan_table(plan, job.model()));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/alone.hpp"
 #include "app/phases.hpp"
 #include "comm/world_queue.hpp"
 #include "core/format.hpp"
@@ -51,7 +52,13 @@ search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
     if (found.best.empty())
       throw core::UserError(core::ExitCode::no_plan, search::infeasible_text(*found.infeasible));
   });
-  job.log().info("\nSearch\n" + search::ranking_table(found) + "\n" + search::restricted_table(found));
+  const auto text = search::ranking_table(found) + "\n" + search::restricted_table(found);
+  job.log().info("\nSearch\n" + text);
+  job.world().agree("write search.txt", [&] {
+    if (job.world().rank() == 0)
+      write_text(job.paths().root / "search.txt",
+                 text + "\n" + search::space_tree(found.space, search::Kinds(job.model())));
+  });
   return found;
 }
 

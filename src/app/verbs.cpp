@@ -47,6 +47,8 @@ std::vector<Verb> verbs() {
       {"train", ranks, Argument::deck, Ending::result, train_verb, "train with the deck's plan"},
       {"check", alone, Argument::deck, Ending::result, check_verb,
        "say without a launcher what is wrong with a deck, and plan for its cluster"},
+      {"show", alone, Argument::file, Ending::document, show_verb,
+       "explain a deck, plan, profile or checkpoint"},
       {"manual", alone, Argument::none, Ending::document, manual_verb,
        "print the manual of the deck, in Markdown"},
   };

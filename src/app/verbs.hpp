@@ -39,6 +39,7 @@ core::ExitCode profile_verb(Context& context);
 core::ExitCode search_verb(Context& context);
 core::ExitCode train_verb(Context& context);
 core::ExitCode check_verb(Context& context);
+core::ExitCode show_verb(Context& context);
 core::ExitCode manual_verb(Context& context);
 
 }  // namespace galvatron::app
