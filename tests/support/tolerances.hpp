@@ -35,7 +35,7 @@ inline constexpr double fp64 = 1e-11;
 /// A gradient against central differences of fourth order in fp64 at distance 1e-3: the loss is exact to
 /// 1e-16, so the quotient to 1e-12, next to a truncation of about 1e-12 · the fifth derivative.
 inline constexpr double finite_difference = 1e-6;
-/// Below this part of the largest element of the tensor's gradient, the quotient's own error counts.
+/// Below this part of the largest element of all gradients the quotient's own error counts.
 inline constexpr double finite_difference_floor = 1e-4;
 
 }  // namespace galvatron::testing::tolerance
