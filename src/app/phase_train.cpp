@@ -22,6 +22,15 @@ std::optional<std::filesystem::path> resume_point(Job& job) {
   const auto found = store::CheckpointFolder(job.paths().checkpoints()).newest_valid(job.world());
   for (const auto& rejected : found.rejected) job.log().warning(rejected);
   if (found.found()) return found.path;
+  job.world().agree("", [&] {
+    // Starting over by itself would throw away what a person might still save.
+    if (!found.rejected.empty())
+      throw core::UserError(
+          core::ExitCode::checkpoint,
+          core::format(
+              "no checkpoint in {} can be read:\n  {}\nrepair or remove them, or choose another run.out",
+              job.paths().checkpoints().string(), core::join(found.rejected, "\n  ")));
+  });
   return std::nullopt;
 }
 

@@ -43,10 +43,14 @@ std::optional<std::string> illegal_reason(const spec::LayerSpec& layer, const sp
   for (const auto& [axis, degree] : {std::pair("sp", s.sp), {"cp", s.cp}, {"ep", s.ep}})
     if (degree > 1)
       return core::format("{} = {}: the layers of this version split over tp and dp only", axis, degree);
-  if (auto reason = must_divide("seq", layer.dims.seq, "tp", s.tp)) return reason;
+  std::vector<std::string> reasons;
   if (s.dp > samples_per_micro)
-    return core::format("dp = {} exceeds the {} samples of a micro-batch", s.dp, samples_per_micro);
-  return kind.illegal(layer.dims, s);
+    reasons.push_back(
+        core::format("dp = {} exceeds the {} samples of a micro-batch", s.dp, samples_per_micro));
+  if (auto reason = must_divide("seq", layer.dims.seq, "tp", s.tp)) reasons.push_back(*reason);
+  if (auto reason = kind.illegal(layer.dims, s)) reasons.push_back(*reason);
+  if (reasons.empty()) return std::nullopt;
+  return core::join(reasons, "; ");
 }
 
 Program lower(const spec::LayerSpec& layer, const LayerContext& context, const WorkspaceRule& workspace) {

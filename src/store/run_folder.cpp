@@ -79,12 +79,22 @@ std::string described(const JobIdentity& who) {
          core::format("process {} on {}", who.pid, who.host);
 }
 
+/// Whether a process of this host has ended. One that has and that nobody has waited for yet (a zombie: where
+/// the launcher died with it) can still be signalled, so its state is looked at too.
+bool is_gone(int64_t pid) {
+  if (::kill(static_cast<pid_t>(pid), 0) != 0) return errno == ESRCH;
+  std::ifstream file(core::format("/proc/{}/stat", pid));
+  std::string stat{std::istreambuf_iterator<char>(file), {}};
+  // "pid (name) state …": the name may hold anything, so the state is what follows its last bracket.
+  const auto bracket = stat.rfind(')');
+  return bracket != std::string::npos && bracket + 2 < stat.size() &&
+         (stat[bracket + 2] == 'Z' || stat[bracket + 2] == 'X');
+}
+
 /// Why the holder of a lock needs no respect; empty when it does.
 std::string stale_reason(const JobIdentity& holder, const JobIdentity& who, double age) {
   if (!who.job.empty() && holder.job == who.job) return "an earlier attempt of the same job";
-  if (holder.host == who.host && holder.pid > 0 && ::kill(static_cast<pid_t>(holder.pid), 0) != 0 &&
-      errno == ESRCH)
-    return "that process is gone";
+  if (holder.host == who.host && holder.pid > 0 && is_gone(holder.pid)) return "that process is gone";
   if (age > lock_stale_seconds) return "no heartbeat for " + core::format_seconds(age);
   return {};
 }
