@@ -242,6 +242,7 @@ CASES = {
 
 def main():
     case, program, mpiexec = sys.argv[1:]
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
     folder = tempfile.mkdtemp(prefix="galvatron-journey-")
     journey = Journey(program, mpiexec, folder)
     try:
