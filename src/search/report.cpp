@@ -1,10 +1,11 @@
-// Tables of plain text: columns are as wide as their widest cell, numbers are right-aligned.
+// Plans and what a search found as tables.
 #include "search/report.hpp"
 
 #include <algorithm>
 #include <functional>
 
 #include "core/format.hpp"
+#include "core/table.hpp"
 #include "core/units.hpp"
 #include "search/tasks.hpp"
 
@@ -14,36 +15,8 @@ namespace {
 using core::format;
 using core::format_bytes;
 using core::format_seconds;
-
-/// Characters, not bytes: names may hold "×" and "…".
-size_t width_of(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-using Row = std::vector<std::string>;
-
-/// The first column is left-aligned, as are those listed in `left`.
-std::string table(const std::vector<Row>& rows, const std::vector<size_t>& left = {}) {
-  std::vector<size_t> widths;
-  for (const Row& row : rows)
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (i == widths.size()) widths.push_back(0);
-      widths[i] = std::max(widths[i], width_of(row[i]));
-    }
-  std::string out;
-  for (const Row& row : rows) {
-    std::string line = " ";
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string space(widths[i] - width_of(row[i]), ' ');
-      const bool to_left = i == 0 || std::find(left.begin(), left.end(), i) != left.end();
-      line += " " + (to_left ? row[i] + space : space + row[i]) + (i + 1 < row.size() ? " " : "");
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
-}
+using core::Row;
+using core::table;
 
 /// One row per term that any stage has, one column per stage.
 std::vector<Row> term_rows(const plan::Plan& plan, std::vector<plan::Term> plan::StagePrediction::*terms,
