@@ -68,6 +68,9 @@ void add_problems(const Verb* verb, const std::vector<Verb>& table, CommandLine&
   if (verb->argument == Argument::none && !line.file.empty()) {
     line.problems.push_back(core::format("command line: {} takes no file", verb->name));
   }
+  if (line.space && verb->argument != Argument::file) {
+    line.problems.push_back(core::format("command line: --space is for show, not for {}", verb->name));
+  }
 }
 
 /// Every process may be on another kind of node, so each one that cannot go on says so itself.

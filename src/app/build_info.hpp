@@ -13,4 +13,8 @@ std::string version_json();
 /// Instruction sets that the program was built for and this processor does not have; empty when all is well.
 std::vector<std::string> missing_instruction_sets();
 
+/// Folders in which files that come with the program may be: where it was built and where it is to be
+/// installed.
+std::vector<std::string> data_folders();
+
 }  // namespace galvatron::app

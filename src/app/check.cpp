@@ -1,5 +1,5 @@
 // galvatron check: everything that can be said about a deck without a launcher and without its data: errors,
-// memory, a plan.
+// legality, memory, a plan.
 
 #include <algorithm>
 
@@ -7,28 +7,29 @@
 #include "app/nominal.hpp"
 #include "app/verbs.hpp"
 #include "core/format.hpp"
+#include "core/table.hpp"
 #include "core/units.hpp"
 #include "core/work_queue.hpp"
 #include "cost/plan_price.hpp"
 #include "deck/deck.hpp"
-#include "device/topology.hpp"
 #include "plan/by_hand.hpp"
 #include "program/lower.hpp"
 #include "runtime/kernel_args.hpp"
 #include "runtime/trainer.hpp"
 #include "search/report.hpp"
 #include "search/search.hpp"
+#include "store/text_dataset.hpp"
 
 namespace galvatron::app {
 namespace {
 
-spec::ClusterSpec cluster_of(const deck::ClusterSection& section) {
-  spec::ClusterSpec cluster{std::max<int64_t>(1, section.nodes), std::max<int64_t>(1, section.ranks_per_node),
-                            section.memory};
-  if (cluster.memory_bytes == 0)
-    cluster.memory_bytes = device::available_host_memory() / cluster.ranks_per_node;
-  return cluster;
-}
+/// What the later steps of a check share.
+struct Subject {
+  spec::ModelSpec model;
+  spec::ClusterSpec cluster;
+  search::SearchOptions options;
+  const runtime::KernelWorkspace& workspace;
+};
 
 int64_t parameters_of(const spec::ModelSpec& model) {
   int64_t count = 0;
@@ -38,30 +39,87 @@ int64_t parameters_of(const spec::ModelSpec& model) {
   return count;
 }
 
+std::string model_text(const deck::ModelSection& section, const spec::ModelSpec& model) {
+  return core::format(
+      "model: {} of {} blocks ({} layers), hidden {}, {} heads, ffn {}, vocab {}, seq {}: {} parameters",
+      section.family, section.layers, model.size(), section.hidden, section.heads, section.ffn, model.vocab,
+      model.seq, parameters_of(model));
+}
+
+/// The data stay closed; that they are missing matters only to whoever wants to train here.
+void warn_of_missing_data(const deck::DataSection& data, core::Log& log) {
+  const auto look = [&](const char* key, const std::string& glob) {
+    try {
+      if (!store::match_files(glob).empty()) return;
+      log.warning(core::format("{}: '{}' matches no file here", key, glob));
+    } catch (const core::UserError& error) {
+      log.warning(core::format("{}: '{}': {}", key, glob, error.what()));
+    }
+  };
+  for (const auto& glob : data.train) look("data.train", glob);
+  for (const auto& glob : data.valid) look("data.valid", glob);
+}
+
+/// What is left of the decision tree, and the commonest reasons why the rest is not.
+std::string space_text(const search::Space& space) {
+  constexpr size_t most_reasons = 5;
+  std::string out = core::format("{} ranks: {} divisions are legal, {} strategies of layers in them\n",
+                                 space.ranks, space.divisions.size(), space.strategies());
+  auto cuts = space.cuts;
+  std::stable_sort(cuts.begin(), cuts.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+  std::vector<core::Row> rows;
+  for (size_t i = 0; i < std::min(cuts.size(), most_reasons); ++i)
+    rows.push_back({core::format("cut {}", cuts[i].count), cuts[i].level, cuts[i].reason});
+  if (cuts.size() > most_reasons)
+    rows.push_back({"and more:", core::format("{} reasons", cuts.size() - most_reasons), "show --space"});
+  return out + core::table(rows, {1, 2});
+}
+
 /// The deck's own plan, with every fault at once; nothing when it leaves the choice to the search.
 std::optional<plan::Plan> plan_of_deck(const deck::DeckValues& deck, const spec::ModelSpec& model,
                                        int64_t world) {
-  if (!deck.plan.file.empty()) {
-    auto plan = plan::plan_from_toml(read_text(deck.plan.file), deck.plan.file, model);
+  const auto& section = deck.plan;
+  if (!section.file.empty()) {
+    auto plan = plan::plan_from_toml(read_text(section.file), section.file, model);
     const auto faults = plan::faults_of(plan, model, world);
     if (!faults.empty())
-      throw core::UserError(core::format("{}:\n  {}", deck.plan.file, core::join(faults, "\n  ")));
+      throw core::UserError(core::format("{}:\n  {}", section.file, core::join(faults, "\n  ")));
     return plan;
   }
-  if (deck.plan.by_hand() || !deck.search.enabled)
-    return plan::plan_by_hand(plan::uniform_from_deck(deck.plan, world, deck.search.batch.front()), model);
+  if (section.by_hand() || !deck.search.enabled)
+    return plan::plan_by_hand(plan::uniform_from_deck(section, world, deck.search.batch.front()), model);
   return std::nullopt;
 }
 
-/// Throws core::UserError (no plan) when a stage needs more than there is.
-void require_memory(const plan::Plan& plan, int64_t memory_bytes) {
-  std::vector<std::string> lines;
-  for (size_t s = 0; s < plan.predictions.size(); ++s)
-    if (const auto need = plan.predictions[s].memory_bytes; need > memory_bytes)
-      lines.push_back(core::format("stage {} needs {} a rank, {} more than there is", s,
-                                   core::format_bytes(need), core::format_bytes(need - memory_bytes)));
-  if (!lines.empty())
-    throw core::UserError(core::ExitCode::no_plan, "the plan does not fit: " + core::join(lines, "; "));
+search::SearchResult searched(const Subject& subject, const cost::Profile& profile) {
+  core::LocalQueue queue;
+  return search::search(subject.model, subject.cluster, profile, subject.options, subject.workspace, queue);
+}
+
+/// One line on whether the search does better than a plan that does not fit.
+std::string way_out(const Subject& subject, const cost::Profile& profile) {
+  const auto found = searched(subject, profile);
+  if (found.best.empty()) return "does not fit: any plan of the search";
+  const auto& best = found.best.front().candidate;
+  return core::format("fits: the plan that a search finds (leave [plan] out): {}, {} a rank",
+                      search::outline(best.plan), core::format_bytes(best.memory_bytes));
+}
+
+/// Throws core::UserError (no plan) when a stage of the deck's own plan needs more than there is.
+void require_memory(const plan::Plan& plan, const Subject& subject, const cost::Profile& profile) {
+  const auto less = [](const auto& a, const auto& b) { return a.memory_bytes < b.memory_bytes; };
+  const auto fullest = std::max_element(plan.predictions.begin(), plan.predictions.end(), less);
+  const int64_t memory = subject.cluster.memory_bytes;
+  if (fullest->memory_bytes <= memory) return;
+  std::string text = core::format("the plan does not fit into {} a rank: stage {} needs {}, {} too much:\n",
+                                  core::format_bytes(memory), fullest - plan.predictions.begin(),
+                                  core::format_bytes(fullest->memory_bytes),
+                                  core::format_bytes(fullest->memory_bytes - memory));
+  std::vector<core::Row> rows;
+  for (const auto& term : fullest->memory_terms)
+    rows.push_back({"  " + term.name, core::format_bytes(static_cast<int64_t>(term.amount))});
+  throw core::UserError(core::ExitCode::no_plan,
+                        text + core::table(rows) + "What would help:\n  " + way_out(subject, profile));
 }
 
 }  // namespace
@@ -69,43 +127,50 @@ void require_memory(const plan::Plan& plan, int64_t memory_bytes) {
 core::ExitCode check_verb(Context& context) {
   // 1. The deck has been read: a wrong one does not come here.
   auto& console = context.console;
+  const auto& deck = context.deck;
   console.info(core::format("{}: the deck is right", context.line.file));
-  console.detail("\n" + deck::to_toml(context.deck));
+  console.detail("\n" + deck::to_toml(deck));
+  warn_of_missing_data(deck.data, console);
   // 2. What is to be trained, and on what.
-  const auto model = spec::model_from_deck(context.deck.model);
-  const auto cluster = cluster_of(context.deck.cluster);
-  console.info(core::format("model: {} layers, {:.3f} million parameters", model.size(),
-                            static_cast<double>(parameters_of(model)) / 1e6));
-  console.info(core::format("cluster: {} nodes × {} ranks, {} a rank", cluster.nodes, cluster.ranks_per_node,
-                            core::format_bytes(cluster.memory_bytes)));
-  // 3. What the kernels need and how fast things are.
   const auto device = device::make_device(device::DeviceKind::cpu);
   const auto kernels =
-      kernels::make_kernels(*device, static_cast<int>(std::max<int64_t>(1, context.deck.run.threads)));
+      kernels::make_kernels(*device, static_cast<int>(std::max<int64_t>(1, deck.run.threads)));
   const runtime::KernelWorkspace workspace(*kernels);
-  const auto options = search::options_from_deck(context.deck.search, runtime::dtype_of(context.deck.train));
-  const auto own = plan_of_deck(context.deck, model, cluster.ranks());
+  const Subject subject{spec::model_from_deck(deck.model), described_cluster(deck.cluster),
+                        search::options_from_deck(deck.search, runtime::dtype_of(deck.train)), workspace};
+  const auto& [model, cluster, options, rule] = subject;
+  console.info(model_text(deck.model, model));
+  console.info(core::format("cluster: {} nodes × {} ranks, {} a rank", cluster.nodes, cluster.ranks_per_node,
+                            core::format_bytes(cluster.memory_bytes)));
+  context.result.set("ranks", cluster.ranks());
+  // 3. What is legal.
+  const auto own = plan_of_deck(deck, model, cluster.ranks());
+  // 4. How fast things are.
   const auto profile = profile_without_ranks(context, model, cluster, options, *device, *kernels);
-  // 4. The deck's plan priced, or the best one found.
+  const std::string times = profile.hardware.nominal ? "nominal" : "measured";
+  // 5. The deck's plan priced, or the best one found.
   plan::Plan best;
   if (own) {
-    cost::LayerPricer pricer(profile, cluster, workspace);
-    best = cost::with_predictions(*own, cost::price_plan(*own, model, options.dtype, pricer), profile);
+    best = *own;
   } else {
-    core::LocalQueue queue;
-    const auto found = search::search(model, cluster, profile, options, workspace, queue);
+    const auto found = searched(subject, profile);
+    console.info("\n" + space_text(found.space));
     if (found.best.empty())
       throw core::UserError(core::ExitCode::no_plan, search::infeasible_text(*found.infeasible));
-    console.info("\n" + search::ranking_table(found) + "\n" + search::restricted_table(found));
+    console.info(core::format("Best plans (times {})\n{}\nRestricted plans (times {})\n{}", times,
+                              search::ranking_table(found), times, search::restricted_table(found)));
+    console.detail("Decision tree\n" + search::space_tree(found.space, search::Kinds(model)));
     best = found.best.front().candidate.plan;
   }
-  console.info("\n" + search::plan_table(best, model));
-  int64_t peak = 0;
-  for (const auto& stage : best.predictions) peak = std::max(peak, stage.memory_bytes);
-  context.result.set("ranks", cluster.ranks());
+  cost::LayerPricer pricer(profile, cluster, rule);
+  const auto price = cost::price_plan(best, model, options.dtype, pricer);
+  best = cost::with_predictions(best, price, profile);
+  console.info(core::format("Plan (times {}, {:.0f} % of the work by formula; memory exact)\n{}", times,
+                            100 * price.modelled_share, search::plan_table(best, model)));
   context.result.set("predicted_step_s", best.predicted_step_seconds);
-  context.result.set("predicted_peak_bytes", peak);
-  if (own) require_memory(best, cluster.memory_bytes);
+  context.result.set("predicted_peak_bytes", price.memory_bytes());
+  context.result.set("times", times);
+  if (own) require_memory(best, subject, profile);
   return core::ExitCode::finished;
 }
 

@@ -45,6 +45,7 @@ CommandLine parse_command_line(const std::vector<std::string>& words) {
   auto* out_option = parser.add_option("--out", out);
   auto* resume_option = parser.add_option("--resume", resume);
   parser.add_flag("--overwrite", line.overwrite);
+  parser.add_flag("--space", line.space);
   parser.add_flag("-h,--help", line.help);
   parser.add_flag("--version", version);
   parser.add_flag("--json", json);

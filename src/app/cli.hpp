@@ -14,6 +14,7 @@ struct CommandLine {
   std::string file;                    ///< the deck, or the FILE of verbs that take one; empty likewise
   std::vector<std::string> overrides;  ///< "section.key=VALUE"; --out and --resume are among them
   bool overwrite = false;
+  bool space = false;  ///< show the decision tree instead of the file
   bool help = false;
   VersionForm version = VersionForm::none;
   Verbosity verbosity = Verbosity::normal;

@@ -2,12 +2,16 @@
 
 #include "app/nominal.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "app/alone.hpp"
+#include "app/build_info.hpp"
 #include "comm/world.hpp"
 #include "core/format.hpp"
+#include "core/units.hpp"
 #include "cost/cluster_file.hpp"
+#include "device/topology.hpp"
 #include "measure/layers.hpp"
 #include "measure/peaks.hpp"
 #include "search/search.hpp"
@@ -19,19 +23,25 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Seconds that a check spends on measuring this machine's compute.
-constexpr double compute_seconds = 3.0;
+constexpr double compute_seconds = 2.0;
 
-/// clusters/nominal.toml beside the deck, beside the build, or where it was installed.
+/// What one Program may need to be measured. It bounds how long a single play can take: larger ones are
+/// priced by formula instead, so that a check of a large model answers as soon as one of a small model.
+constexpr int64_t measured_program_bytes = 64 * core::mib;
+
+/// clusters/nominal.toml near the deck, near the program, where it was built or is to be installed.
 fs::path nominal_file(const std::string& deck) {
   std::error_code ignored;
   const auto program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  const fs::path name = fs::path("clusters") / "nominal.toml";
+  std::vector<fs::path> folders = {fs::path(deck).parent_path(), fs::path(deck).parent_path().parent_path(),
+                                   program.parent_path() / "inputs",
+                                   program.parent_path() / "share" / "galvatron" / "inputs"};
+  for (const auto& folder : data_folders()) folders.emplace_back(folder);
   std::vector<std::string> tried;
-  for (const auto& folder :
-       {fs::path(deck).parent_path(), fs::path(deck).parent_path().parent_path(),
-        program.parent_path() / "inputs", program.parent_path() / "share" / "galvatron" / "inputs"}) {
-    if (fs::exists(folder / name, ignored)) return folder / name;
-    tried.push_back((folder / name).string());
+  for (const auto& folder : folders) {
+    const auto file = folder / "clusters" / "nominal.toml";
+    if (fs::exists(file, ignored)) return file;
+    tried.push_back(file.string());
   }
   throw core::UserError(
       core::format("no figures of a cluster to plan with: none of {} exists; name a file in profile.file",
@@ -44,7 +54,7 @@ void measure_compute(cost::Profile& profile, const spec::ModelSpec& model, const
                      kernels::Kernels& kernels) {
   const auto alone = comm::make_dry_world(0, 1, 1);
   measure::Budget budget(*alone, compute_seconds);
-  budget.begin("peaks", 0.2);
+  budget.begin("peaks", 0.3);
   const auto peaks = measure::measure_peaks(*alone, device, kernels, {}, budget);
   budget.end(1, 1, "ranks");
   profile.hardware.gemm_flops = peaks.gemm_flops;
@@ -54,12 +64,20 @@ void measure_compute(cost::Profile& profile, const spec::ModelSpec& model, const
     layers.push_back({needed.layer, needed.context});
   budget.begin("layers", 1.0);
   measure::LayerOptions layer_options;
-  layer_options.memory_bytes = int64_t{1} << 30;  // a login node's memory is not ours alone
+  layer_options.memory_bytes = measured_program_bytes;
   measure::measure_layers(*alone, device, kernels, layers, layer_options, budget, profile.model);
   budget.end(1, 1, "models");
 }
 
 }  // namespace
+
+spec::ClusterSpec described_cluster(const deck::ClusterSection& section) {
+  spec::ClusterSpec cluster{std::max<int64_t>(1, section.nodes), std::max<int64_t>(1, section.ranks_per_node),
+                            section.memory};
+  if (cluster.memory_bytes == 0)
+    cluster.memory_bytes = device::available_host_memory() / cluster.ranks_per_node;
+  return cluster;
+}
 
 cost::Profile profile_without_ranks(Context& context, const spec::ModelSpec& model,
                                     const spec::ClusterSpec& cluster, const search::SearchOptions& options,

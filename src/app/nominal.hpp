@@ -11,6 +11,10 @@
 
 namespace galvatron::app {
 
+/// The cluster that a deck describes; where it leaves that to MPI, one node with one rank. Memory that it
+/// leaves open is what this machine has, divided by the ranks of a node.
+spec::ClusterSpec described_cluster(const deck::ClusterSection& section);
+
 /// The profile that a check plans with, without MPI: profile.file where the deck names one (.h5 measured,
 /// .toml figures of a cluster), else the nominal cluster's links. Figures of a cluster get this process's
 /// measured matrix-product peak, memory bandwidth and layer steps when it is the nominal one. Throws

@@ -27,7 +27,13 @@ std::string usage_line(const Verb& verb) {
     case Argument::none:
       return format("galvatron {}\n", verb.name);
     case Argument::file:
-      return format("galvatron {} FILE\n", verb.name);
+      return format(
+          "galvatron {} FILE [section.key=VALUE …] [--space]\n\n"
+          "FILE is a deck, a plan, a description of a cluster, a profile or a checkpoint.\n"
+          "  section.key=VALUE          set a key, where FILE is a deck\n"
+          "  --space                    the decision tree of a deck, or of a plan and the deck.toml beside "
+          "it\n",
+          verb.name);
     case Argument::deck:
       return format("galvatron {} DECK [section.key=VALUE …] [options]\n", verb.name);
   }

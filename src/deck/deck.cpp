@@ -34,6 +34,14 @@ const char* const manual_opening =
     "every\n"
     "default and override filled in, is written to the run folder; running it gives the same run.\n";
 
+Origin origin_of(const Source& source, const std::string& section, const FieldInfo& field,
+                 const Value& value) {
+  for (const Entry& entry : source.entries)
+    if (entry.section == section && entry.key == field.key)
+      return entry.place.line > 0 ? Origin::file : Origin::command_line;
+  return value == field.standard ? Origin::standard : Origin::other_keys;
+}
+
 }  // namespace
 
 bool PlanSection::by_hand() const {
@@ -68,6 +76,24 @@ std::string to_toml(const DeckValues& values) {
     out += table.print(values.*member);
   });
   return out;
+}
+
+std::vector<KeyRow> key_rows(std::string_view bytes, const std::string& filename,
+                             const std::vector<std::string>& overrides) {
+  const DeckValues deck = parse_deck(bytes, filename, overrides);
+  Source source = read_toml(bytes);
+  for (const auto& argument : overrides) read_override(argument, source);
+  std::vector<KeyRow> rows;
+  for_each_section([&](const auto& table, auto member) {
+    const auto& info = table.info();
+    const auto values = table.values(deck.*member);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const FieldInfo& field = info.fields[i];
+      rows.push_back({info.name, field.key, to_toml(values[i], field.rule.form), field.unit, field.meaning,
+                      origin_of(source, info.name, field, values[i])});
+    }
+  });
+  return rows;
 }
 
 std::string manual() {

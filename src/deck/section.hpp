@@ -53,11 +53,14 @@ class Section {
     return out;
   }
 
-  std::string print(const T& section) const {
-    std::vector<Value> values;
-    for (const Field& f : fields_) values.push_back(f.get(section));
-    return print_section(info_, values);
+  /// In the order of the fields.
+  std::vector<Value> values(const T& section) const {
+    std::vector<Value> out;
+    for (const Field& f : fields_) out.push_back(f.get(section));
+    return out;
   }
+
+  std::string print(const T& section) const { return print_section(info_, values(section)); }
 
   std::string document() const { return document_section(info_); }
 

@@ -141,6 +141,16 @@ void seal(const File& file, SealedKind kind, int64_t table_address, int64_t rows
   file.write(0, bytes_of(header));
 }
 
+std::optional<SealedKind> sealed_kind(const std::filesystem::path& path) {
+  const File file(path, File::Mode::read);
+  Header header;
+  if (file.size() < user_block_bytes) return std::nullopt;
+  file.read(0, writable_bytes_of(header));
+  if (header.magic != magic) return std::nullopt;
+  return header.kind == static_cast<uint32_t>(SealedKind::profile) ? SealedKind::profile
+                                                                   : SealedKind::checkpoint;
+}
+
 SealedFile open_sealed(const std::filesystem::path& path, SealedKind kind) {
   std::unique_ptr<SealedFile> sealed;
   name_file(path, [&] {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,10 @@ struct SealedFile {
   File file;
   std::vector<BlockRow> rows;  ///< in the order of (tensor, offset)
 };
+
+/// What the header says that the file is, before anything else is checked; nothing when it does not begin
+/// with this program's magic. Throws DiskError when the file cannot be read.
+std::optional<SealedKind> sealed_kind(const std::filesystem::path& path);
 
 /// Throws UserError (checkpoint) naming the file and what is wrong.
 SealedFile open_sealed(const std::filesystem::path& path, SealedKind kind);
