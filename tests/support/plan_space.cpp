@@ -71,8 +71,8 @@ std::set<Pair> pairs_of(const plan::Plan& plan) {
 
 }  // namespace
 
-spec::ModelSpec variant_model(const Variant& variant) {
-  auto model = small_model(2, 48, 12, 37, 12);
+spec::ModelSpec variant_model(const Variant& variant, int64_t hidden) {
+  auto model = small_model(2, hidden, 12, 37, 12);
   for (auto& layer : model.layers) {
     layer.dims.tied = variant.tied;
     layer.dims.bias = variant.bias;

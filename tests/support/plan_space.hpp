@@ -17,7 +17,7 @@ struct Variant {
   bool bias = true;
   int64_t kv_heads = 12;
 };
-spec::ModelSpec variant_model(const Variant& variant);
+spec::ModelSpec variant_model(const Variant& variant, int64_t hidden = 48);
 /// Tied or not, with bias or without, as many or fewer key/value heads.
 const std::vector<Variant>& variants();
 
