@@ -44,7 +44,7 @@ spec::ModelSpec small_model(int64_t blocks, int64_t hidden, int64_t heads, int64
   section.ffn = 2 * hidden;
   section.vocab = vocab;
   section.seq = seq;
-  section.init_std = 0.1;
+  section.init_std = 0.07;
   return spec::model_from_deck(section);
 }
 

@@ -40,7 +40,7 @@ struct RunResult {
 };
 
 /// A GPT of `blocks` blocks whose initial weights are large enough that gradients of queries and keys matter
-/// (3 % of the whole), and small enough that fp32 rounding of the key bias' gradient, whose true value is
+/// (1 % of the whole), and small enough that fp32 rounding of the key bias' gradient, whose true value is
 /// zero, stays below the tests' floor.
 spec::ModelSpec small_model(int64_t blocks, int64_t hidden, int64_t heads, int64_t vocab, int64_t seq);
 
