@@ -14,6 +14,7 @@
 #include "device/topology.hpp"
 #include "measure/layers.hpp"
 #include "measure/peaks.hpp"
+#include "program/lower.hpp"
 #include "search/search.hpp"
 #include "store/profile_file.hpp"
 
@@ -48,6 +49,16 @@ fs::path nominal_file(const std::string& deck) {
                    core::join(tried, ", ")));
 }
 
+/// Fewer bytes than the Program can do with: its weights and one activation. Spares the lowering of Programs
+/// that are not going to be measured.
+int64_t least_bytes(const search::NeededProgram& needed) {
+  const auto& strategy = needed.context.strategy;
+  const auto& dims = needed.layer.dims;
+  int64_t elements = needed.context.samples * dims.seq * dims.hidden / (strategy.sp * strategy.cp);
+  for (const auto& p : program::parameters_of(needed.layer)) elements += p.rows * p.cols;
+  return elements / strategy.tp * core::size_of(needed.context.dtype);
+}
+
 /// Peaks and layer steps of this process alone.
 void measure_compute(cost::Profile& profile, const spec::ModelSpec& model, const spec::ClusterSpec& cluster,
                      const search::SearchOptions& options, device::Device& device,
@@ -61,7 +72,7 @@ void measure_compute(cost::Profile& profile, const spec::ModelSpec& model, const
   profile.hardware.memory_bytes_per_second = peaks.memory_bytes_per_second;
   std::vector<measure::LayerCase> layers;
   for (const auto& needed : search::needed_programs(model, cluster, options))
-    layers.push_back({needed.layer, needed.context});
+    if (least_bytes(needed) <= measured_program_bytes) layers.push_back({needed.layer, needed.context});
   budget.begin("layers", 1.0);
   measure::LayerOptions layer_options;
   layer_options.memory_bytes = measured_program_bytes;
@@ -79,20 +90,27 @@ spec::ClusterSpec described_cluster(const deck::ClusterSection& section) {
   return cluster;
 }
 
-cost::Profile profile_without_ranks(Context& context, const spec::ModelSpec& model,
-                                    const spec::ClusterSpec& cluster, const search::SearchOptions& options,
-                                    device::Device& device, kernels::Kernels& kernels) {
-  const fs::path named = context.deck.profile.file;
-  if (named.extension() == ".h5") return store::read_profile(named);
-  const auto file = named.empty() ? nominal_file(context.line.file) : named;
+cost::Profile profile_of_file(const fs::path& file, const spec::ModelSpec& model, core::DType dtype) {
+  if (file.extension() == ".h5") return store::read_profile(file);
   cost::Profile profile;
   profile.hardware = cost::hardware_from_toml(read_text(file.string()), file.string());
   profile.model.model_fingerprint = spec::fingerprint(model);
-  profile.model.dtype = options.dtype;
+  profile.model.dtype = dtype;
   profile.fingerprint = "figures of " + file.filename().string();
+  return profile;
+}
+
+cost::Profile profile_without_ranks(Context& context, const spec::ModelSpec& model,
+                                    const spec::ClusterSpec& cluster, const search::SearchOptions& options,
+                                    device::Device& device, kernels::Kernels& kernels) {
+  const auto& named = context.deck.profile.file;
+  const fs::path file = named.empty() ? nominal_file(context.line.file) : fs::path(named);
+  auto profile = profile_of_file(file, model, options.dtype);
   if (named.empty()) measure_compute(profile, model, cluster, options, device, kernels);
   context.console.info(
-      core::format("links: figures of {}, not measured: every time is nominal", file.string()));
+      profile.hardware.nominal
+          ? core::format("links: figures of {}, not measured: every time is nominal", file.string())
+          : core::format("profile: {}", file.string()));
   return profile;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // A profile for machines that are not here: published figures for links, this machine's own compute.
 
+#include <filesystem>
+
 #include "app/context.hpp"
 #include "cost/profile.hpp"
 #include "device/device.hpp"
@@ -14,6 +16,10 @@ namespace galvatron::app {
 /// The cluster that a deck describes; where it leaves that to MPI, one node with one rank. Memory that it
 /// leaves open is what this machine has, divided by the ranks of a node.
 spec::ClusterSpec described_cluster(const deck::ClusterSection& section);
+
+/// A profile in a file: .h5, measured; else the figures of a cluster, marked nominal. Throws core::UserError.
+cost::Profile profile_of_file(const std::filesystem::path& file, const spec::ModelSpec& model,
+                              core::DType dtype);
 
 /// The profile that a check plans with, without MPI: profile.file where the deck names one (.h5 measured,
 /// .toml figures of a cluster), else the nominal cluster's links. Figures of a cluster get this process's

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "app/build_info.hpp"
+#include "app/nominal.hpp"
 #include "app/phases.hpp"
 #include "core/format.hpp"
 #include "measure/profile.hpp"
@@ -61,12 +62,15 @@ measure::Options options_of(Job& job) {
 cost::Profile profile_phase(Job& job) {
   const auto& section = job.deck().profile;
   if (!section.file.empty()) {
-    auto profile = read(job, section.file);
+    cost::Profile profile;
     job.world().agree("", [&] {
-      if (!profile) throw core::UserError(core::format("profile.file = \"{}\" does not exist", section.file));
+      if (!std::filesystem::exists(section.file))
+        throw core::UserError(core::format("profile.file = \"{}\" does not exist", section.file));
+      profile = profile_of_file(section.file, job.model(), runtime::dtype_of(job.deck().train));
     });
-    job.log().info("profile: " + section.file);
-    return *profile;
+    job.log().info(core::format("profile: {}{}", section.file,
+                                profile.hardware.nominal ? ", not measured: every time is nominal" : ""));
+    return profile;
   }
   const auto request = request_of(job);
   if (section.reuse) {
