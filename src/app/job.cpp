@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <sstream>
 
 #include "app/alone.hpp"
 #include "app/build_info.hpp"
@@ -84,6 +85,21 @@ deck::DeckValues identity_of(deck::DeckValues values) {
   return kept;
 }
 
+/// "train.steps was 20 and is 30" for every key that differs.
+std::vector<std::string> differences(const deck::DeckValues& earlier, const deck::DeckValues& now) {
+  std::istringstream before(deck::to_toml(earlier)), after(deck::to_toml(now));
+  std::vector<std::string> found;
+  std::string section;
+  for (std::string a, b; std::getline(before, a) && std::getline(after, b);) {
+    if (b.starts_with("[")) section = b.substr(1, b.find(']') - 1);
+    const auto sign = b.find(" = ");
+    if (a == b || sign == std::string::npos) continue;
+    found.push_back(core::format("{}.{} was {} and is {}", section, b.substr(0, sign), a.substr(sign + 3),
+                                 b.substr(sign + 3)));
+  }
+  return found;
+}
+
 /// Moves a file or folder of an earlier run to the first free name-N.
 void move_aside(const fs::path& path) {
   if (!fs::exists(path)) return;
@@ -140,22 +156,21 @@ void Job::look_at_earlier_run() {
   const auto files = store::CheckpointFolder(paths_.checkpoints()).list();
   if (files.empty()) return;
   const bool never = deck().train.resume == "never";
-  bool other = false;
+  std::vector<std::string> other;
   if (fs::exists(paths_.deck())) {
     const auto earlier = deck::parse_deck(read_text(paths_.deck().string()), paths_.deck().string(), {});
-    other = !(identity_of(earlier) == identity_of(deck()));
+    other = differences(identity_of(earlier), identity_of(deck()));
   }
-  if (context_.line.overwrite && (never || other)) {
+  if (context_.line.overwrite && (never || !other.empty())) {
     move_aside(paths_.checkpoints());
     move_aside(paths_.metrics());
     move_aside(paths_.plan());
     return;
   }
-  if (other)
+  if (!other.empty())
     throw core::UserError(core::format(
-        "{} holds checkpoints of another deck ({} differs in [model], [data], [train], run.seed or "
-        "search.batch); choose another run.out, or --overwrite to move them aside",
-        paths_.root.string(), paths_.deck().string()));
+        "{} holds checkpoints of another deck: {}; choose another run.out, or --overwrite to move them aside",
+        paths_.root.string(), core::join(other, ", ")));
   if (never)
     throw core::UserError(core::format(
         "{} holds checkpoints and train.resume is never; choose another run.out, or --overwrite to move "

@@ -88,13 +88,12 @@ cost::Profile profile_phase(Job& job) {
   auto outcome = measure::measure_all(job.world(), job.device(), job.kernels(), request, options_of(job),
                                       job.reserve(), job.log());
   job.log().info(measure::outcome_report(outcome));
+  job.world().agree("", [&] {
+    // Half a profile is not kept: the next attempt would take it for a whole one.
+    if (outcome.stopped) throw core::Error(core::ExitCode::requeue, "stopped in the profile");
+  });
   job.world().agree("write profile.h5", [&] {
     if (job.world().rank() == 0) store::write_profile(job.paths().profile(), outcome.profile, {});
-  });
-  job.world().agree("", [&] {
-    if (outcome.stopped)
-      throw core::Error(core::ExitCode::requeue,
-                        "stopped while profiling; what was measured is kept in profile.h5");
   });
   return outcome.profile;
 }

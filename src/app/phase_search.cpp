@@ -17,6 +17,20 @@ namespace {
 constexpr int64_t trial_warm_up = 1;
 constexpr int64_t trial_steps = 4;
 
+/// Collective: ends the job when any rank was asked to stop. A new attempt finds the same again.
+void stop_if_asked(Job& job, runtime::Request asked, std::string_view phase) {
+  job.world().agree("", [&] {
+    if (asked == runtime::Request::stop_requeue)
+      throw core::Error(core::ExitCode::requeue,
+                        core::format("stopped in the {}; the profile is kept", phase));
+  });
+}
+
+runtime::Request asked_of(Job& job) {
+  const bool stop = job.context().ranks->signals().stop_requested();
+  return stop ? runtime::Request::stop_requeue : runtime::Request::none;
+}
+
 /// Median step seconds of the slowest rank, on state that is thrown away.
 double try_plan(Job& job, const Data& data, const plan::Plan& plan) {
   const auto& deck = job.deck();
@@ -33,7 +47,9 @@ double try_plan(Job& job, const Data& data, const plan::Plan& plan) {
   std::vector<double> seconds;
   for (int64_t step = 0; step < trial_warm_up + trial_steps; ++step) {
     loader.seek(step * plan.batch);
-    auto mine = session.step(loader, deck.train, step).seconds;
+    const auto result = session.step(loader, deck.train, step, asked_of(job));
+    stop_if_asked(job, result.request, "trials");
+    auto mine = result.seconds;
     job.world().all_reduce(std::span(&mine, 1), core::ReduceOp::max);
     if (step >= trial_warm_up) seconds.push_back(mine);
   }
@@ -48,6 +64,7 @@ search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
   comm::WorldQueue queue(job.world());
   const auto options = search::options_from_deck(job.deck().search, runtime::dtype_of(job.deck().train));
   auto found = search::search(job.model(), job.cluster(), profile, options, job.workspace(), queue);
+  stop_if_asked(job, asked_of(job), "search");
   job.world().agree("", [&] {
     if (found.best.empty())
       throw core::UserError(core::ExitCode::no_plan, search::infeasible_text(*found.infeasible));

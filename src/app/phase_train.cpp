@@ -89,6 +89,31 @@ void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& repo
                           seconds(report.checkpoint_seconds)));
 }
 
+/// How far the run has come.
+void set_progress(Result& result, const runtime::TrainReport& report) {
+  result.set("steps", report.steps);
+  result.set("resumed_from", report.resumed_from);
+  result.set("stopped", name_of(report.stopped));
+}
+
+void set_figures(Job& job, const Data& data, const plan::Plan& plan, const runtime::TrainReport& report,
+                 int64_t peak) {
+  auto& result = job.context().result;
+  result.set("steps", report.steps);
+  result.set("loss", report.loss);
+  if (report.valid_loss) result.set("valid_loss", *report.valid_loss);
+  if (data.bigram_loss) result.set("bigram_loss", *data.bigram_loss);
+  if (report.valid_loss && data.bigram_loss)
+    job.log().info(core::format("validation loss {:.4f}, byte-bigram model {:.4f} nats", *report.valid_loss,
+                                *data.bigram_loss));
+  result.set("tokens_per_s", report.tokens_per_second);
+  result.set("step_s", report.step_seconds);
+  result.set("predicted_step_s", plan.predicted_step_seconds);
+  result.set("peak_bytes", peak);
+  result.set("predicted_peak_bytes", predicted_peak(plan));
+  set_progress(result, report);
+}
+
 }  // namespace
 
 core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, const Before& before) {
@@ -114,26 +139,17 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
   measure::forget_peak_resident();
   job.log().info("\nTraining");
   auto report = runtime::train(train);
+  if (report.steps == report.resumed_from) {
+    job.log().info(core::format("the checkpoint has reached step {} already: nothing to do", report.steps));
+    set_progress(job.context().result, report);
+    return core::ExitCode::finished;
+  }
   for (const auto section : {runtime::Section::profile, runtime::Section::search})
     report.sections.add(section, before.sections.of(section));
   const auto peak = largest(job.world(), measure::peak_resident_bytes());
   show_end(job, plan, report, peak, before.peak_flops);
 
-  auto& result = job.context().result;
-  result.set("steps", report.steps);
-  result.set("loss", report.loss);
-  if (report.valid_loss) result.set("valid_loss", *report.valid_loss);
-  if (data.bigram_loss) result.set("bigram_loss", *data.bigram_loss);
-  if (report.valid_loss && data.bigram_loss)
-    job.log().info(core::format("validation loss {:.4f}, byte-bigram model {:.4f} nats", *report.valid_loss,
-                                *data.bigram_loss));
-  result.set("tokens_per_s", report.tokens_per_second);
-  result.set("step_s", report.step_seconds);
-  result.set("predicted_step_s", plan.predicted_step_seconds);
-  result.set("peak_bytes", peak);
-  result.set("predicted_peak_bytes", predicted_peak(plan));
-  result.set("resumed_from", report.resumed_from);
-  result.set("stopped", name_of(report.stopped));
+  set_figures(job, data, plan, report, peak);
   return report.stopped == runtime::StopReason::requeue ? core::ExitCode::requeue : core::ExitCode::finished;
 }
 

@@ -76,7 +76,10 @@ void Session::require_finite(double loss, double squares) {
             "train.warmup, or resume from an earlier checkpoint",
             loss, squares, stage_->program().stage));
   });
-  throw core::Error(core::ExitCode::numerical, "loss or gradient norm overflowed when summed over the ranks");
+  world_.agree("", [] {
+    throw core::Error(core::ExitCode::numerical,
+                      "loss or gradient norm overflowed when summed over the ranks");
+  });
 }
 
 double Session::evaluate(MicroBatchSource& source, int64_t micros) {

@@ -25,6 +25,13 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// "pipeline_wait_s" of "pipeline wait".
+std::string key_of(Section section) {
+  std::string key(name_of(section));
+  std::replace(key.begin(), key.end(), ' ', '_');
+  return key + "_s";
+}
+
 class Loop {
  public:
   explicit Loop(const TrainJob& job);
@@ -48,7 +55,7 @@ class Loop {
   int64_t step_ = 0;  ///< steps taken
   int64_t end_ = 0;
   int64_t saved_at_ = -1;
-  double interval_begin_ = 0;
+  double interval_seconds_ = 0;  ///< in steps since the last line: evaluation and saving are not steps
   int64_t interval_step_ = 0;
   double interval_data_wait_ = 0;
 };
@@ -106,7 +113,7 @@ double Loop::validate() {
 
 void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) {
   const auto steps = step_ - interval_step_;
-  const auto seconds = (now() - interval_begin_) / static_cast<double>(std::max<int64_t>(1, steps));
+  const auto seconds = interval_seconds_ / static_cast<double>(std::max<int64_t>(1, steps));
   const auto data_wait = session_.times().of(Section::data_wait) - interval_data_wait_;
   const auto tokens = static_cast<double>(job_.plan.batch * job_.model.seq);
   if (metrics_) {
@@ -120,7 +127,7 @@ void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) 
     if (valid_loss) line.exact("valid_loss", *valid_loss);
     for (const auto section : {Section::forward, Section::backward, Section::tensor_parallel,
                                Section::pipeline_wait, Section::gradient_sync, Section::optimizer})
-      line.number(std::string(name_of(section)) + "_s", session_.times().of(section));
+      line.number(key_of(section), session_.times().of(section));
     metrics_->append(line);
   }
   const auto left = seconds * static_cast<double>(end_ - step_);
@@ -131,7 +138,7 @@ void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) 
       core::format_seconds(seconds), core::format_seconds(job_.plan.predicted_step_seconds),
       100.0 * data_wait / (seconds * static_cast<double>(std::max<int64_t>(1, steps))),
       core::format_seconds(left), valid_loss ? core::format("  valid {:.4f}", *valid_loss) : ""));
-  interval_begin_ = now();
+  interval_seconds_ = 0;
   interval_step_ = step_;
   interval_data_wait_ = session_.times().of(Section::data_wait);
 }
@@ -171,13 +178,13 @@ bool Loop::after_step(const StepResult& result) {
 
 TrainReport Loop::run() {
   const auto begin = now();
-  interval_begin_ = begin;
   interval_step_ = step_;
   while (step_ < end_) {
     loader_.seek(step_ * job_.plan.batch);
     const auto result = session_.step(loader_, train_, step_, wanted());
     ++step_;
     step_seconds_.push_back(result.seconds);
+    interval_seconds_ += result.seconds;
     report_.loss = result.loss;
     if (!after_step(result)) break;
   }

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Journeys of a user with the real program: start, stop, kill, resume, break, look.
+
+Usage: journeys.py CASE PROGRAM MPIEXEC. Plays in the source folder on inputs/tiny/gpt.toml, in fresh run folders; prints
+what is wrong and ends with 1, or with 0.
+"""
+import os
+import shutil
+import signal
+import sys
+import tempfile
+
+from journey import Journey
+
+PLANS = {
+    "1": (1, ["plan.pp=1"]),
+    "2tp": (2, ["plan.tp=2"]),
+    "2dp": (2, ["plan.tp=1", "plan.zero=3", "plan.recompute=true"]),
+    "4pp": (4, ["plan.pp=2", "plan.tp=1", "plan.zero=1", "plan.microbatches=4"]),
+}
+# Long enough to be interrupted on any machine, with checkpoints all along.
+LONG = ["train.steps=4000", "checkpoint.every=50", "train.eval_every=0", "plan.tp=2"]
+
+
+def resume(j, plan):
+    """Twenty steps at once, or ten and ten: the same bits in metrics and checkpoint."""
+    ranks, words = PLANS[plan]
+    j.run(ranks, ["--out", j.out("whole")] + words)
+    parts = ["--out", j.out("parts")] + words
+    j.run(ranks, parts + ["train.stop_after=10"], texts=["stopped=stop_after", "steps=10 "])
+    j.run(ranks, parts, texts=["resumed_from=10 "])
+    j.same_metrics("whole", "parts")
+    j.same_tensors("whole", "parts")
+    j.run(ranks, parts, texts=["holds a finished run", "stopped=finished"])
+
+
+def resume_elsewhere(j):
+    """Four ranks save, two go on: the loss stays within the bound of plans."""
+    ranks, plan = PLANS["4pp"]
+    j.run(ranks, ["--out", j.out("whole")] + plan)
+    j.run(ranks, ["--out", j.out("parts"), "train.stop_after=10"] + plan)
+    j.run(2, ["--out", j.out("parts")] + PLANS["2dp"][1], texts=["resumed_from=10 "])
+    whole, parts = j.metrics("whole"), j.metrics("parts")
+    for step in range(11, 21):
+        a, b = (float.fromhex(m[step]["loss_hex"]) for m in (whole, parts))
+        if abs(a - b) > 1e-6 * abs(a):
+            j.problems.append(f"loss of step {step}: {a} on 4 ranks, {b} on 2")
+
+
+def stops(j):
+    """A run that has reached its stop has nothing to do; a longer one is another run, which may begin with its state."""
+    run = ["--out", j.out("run"), "plan.pp=1"]
+    j.run(1, run + ["train.stop_after=4"])
+    text = j.run(1, run + ["train.stop_after=4"], texts=["nothing to do", "steps=4 "])
+    if " loss=" in text:
+        j.problems.append(f"a loss without a step:\n{text}")
+    j.run(1, run + ["train.steps=30"], code=2, texts=["another deck: train.steps was 20 and is 30;"])
+    j.run(1, ["--out", j.out("longer"), "plan.pp=1", "train.steps=30", "--resume", j.checkpoints("run")[-1]],
+          texts=["steps=30 ", "resumed_from=4 "])
+    open(j.file("longer", "STOP"), "w").close()
+    j.run(1, ["--out", j.out("longer"), "plan.pp=1", "train.steps=40", "--overwrite", "--resume=never"],
+          texts=["removed STOP", "steps=40 ", "resumed_from=0 "])
+    j.require_files("longer", ["checkpoints-1"])
+
+
+def trials(j):
+    """Trials leave no trace: training after them equals training with the plan alone. What a run writes repeats it."""
+    text = j.run(2, ["--out", j.out("searched")], verb="run",
+                 texts=["Trials", "links", "predicted +measured", "section", "peak_bytes=", "micro-batch"])
+    j.need(text, ["bigram_loss="])
+    j.require_files("searched", ["deck.toml", "plan.toml", "profile.h5", "metrics.jsonl", "search.txt"])
+    j.run(2, ["--out", j.out("planned"), f"plan.file={j.file('searched', 'plan.toml')}"])
+    j.same_metrics("searched", "planned")
+    os.mkdir(j.out("again"))
+    for name in ("profile.h5", "plan.toml"):
+        shutil.copy(j.file("searched", name), j.out("again"))
+    j.run(2, ["--out", j.out("again")], verb="run", deck=j.file("searched", "deck.toml"), texts=["used again"])
+    j.same_metrics("searched", "again")
+
+
+def killed(j):
+    run = ["--out", j.out("run")] + LONG
+    job = j.start(2, "train", run)
+    if j.started(job, "run", 60):
+        ranks = j.ranks_of(job)
+        if len(ranks) != 2:
+            j.problems.append(f"expected two ranks, found {ranks}")
+        os.kill(ranks[1], signal.SIGKILL)
+    rc, text = j.finish(job, 10)
+    if rc == 0:
+        j.problems.append(f"a killed rank ended with exit 0:\n{text}")
+    last = j.last_checkpoint_step("run")
+    j.run(2, run + [f"train.stop_after={last + 20}"], texts=[f"resumed_from={last} "])
+
+
+def hanging(j):
+    """A rank that stands still: the watchdog ends the job and says who, and the next attempt moves its report aside."""
+    run = ["--out", j.out("run")] + LONG
+    job = j.start(2, "train", run + ["run.watchdog=2"])
+    if j.started(job, "run", 60):
+        os.kill(j.ranks_of(job)[1], signal.SIGSTOP)
+    rc, text = j.finish(job, 20)
+    if rc != 9:
+        j.problems.append(f"a stopped rank: exit {rc}, expected 9\n{text}")
+    j.need(text, ["no line from rank 1"])
+    j.require_files("run", ["failure.txt"])
+    last = j.last_checkpoint_step("run")
+    j.run(2, run + [f"train.stop_after={last + 20}"], texts=[f"resumed_from={last} ", "is now failure-1.txt"])
+    j.require_files("run", ["failure-1.txt"])
+
+
+def signals(j):
+    run = ["--out", j.out("run"), "checkpoint.every=0"] + [word for word in LONG if "every=50" not in word]
+    job = j.start(2, "train", run)
+    if j.started(job, "run", 10):
+        ranks = j.ranks_of(job)
+        os.kill(ranks[1], signal.SIGUSR1)
+        if j.await_that(job, lambda: j.checkpoints("run"), "a checkpoint after SIGUSR1"):
+            j.started(job, "run", j.last_checkpoint_step("run") + 10)
+        os.kill(ranks[1], signal.SIGTERM)
+    rc, text = j.finish(job, 20)
+    j.ended(rc, 75, text, ["stopped=requeue"], "SIGTERM to one rank")
+    last = j.last_checkpoint_step("run")
+    j.run(2, run + [f"train.stop_after={last + 5}"], texts=[f"resumed_from={last} "])
+
+
+def early_signals(j):
+    """SIGTERM before training: the phase ends, the job asks to be queued again."""
+    run = ["--out", j.out("run"), "train.steps=4000", "search.batch=[256]", "search.trials=50", "profile.budget=3"]
+    job = j.start(2, "run", run)
+    # The deck is written before the profile begins.
+    if j.await_that(job, lambda: os.path.exists(j.file("run", "deck.toml")), "deck.toml"):
+        os.kill(j.ranks_of(job)[1], signal.SIGTERM)
+    rc, text = j.finish(job, 20)
+    j.ended(rc, 75, text, ["stopped in the profile"], "SIGTERM in the profile")
+    if os.path.exists(j.file("run", "profile.h5")):
+        j.problems.append("half a profile was kept")
+    job = j.start(2, "run", run)
+    if j.await_that(job, lambda: os.path.exists(j.file("run", "search.txt")), "search.txt"):
+        os.kill(j.ranks_of(job)[1], signal.SIGTERM)
+    rc, text = j.finish(job, 20)
+    j.ended(rc, 75, text, ["stopped in the trials"], "SIGTERM in the trials")
+    j.require_files("run", ["profile.h5"])
+
+
+def touch_files(j):
+    job = j.start(2, "train", ["--out", j.out("run"), "train.steps=4000", "checkpoint.every=0", "plan.tp=2"])
+    if j.started(job, "run", 10):
+        open(j.file("run", "CHECKPOINT"), "w").close()
+        if j.await_that(job, lambda: j.checkpoints("run"), "a checkpoint after CHECKPOINT"):
+            j.started(job, "run", j.last_checkpoint_step("run") + 10)
+        open(j.file("run", "STOP"), "w").close()
+    rc, text = j.finish(job, 20)
+    j.ended(rc, 0, text, ["stopped=user"], "STOP")
+    for name in ("CHECKPOINT", "STOP"):
+        if os.path.exists(j.file("run", name)):
+            j.problems.append(f"{name} was not removed")
+
+
+def time_limit(j):
+    run = ["--out", j.out("run"), "train.steps=100000", "train.eval_every=0", "train.log_every=100", "plan.tp=2"]
+    j.run(2, run + ["checkpoint.every=0", "train.walltime=2 s"], code=75, texts=["stopped=requeue"])
+    if not j.checkpoints("run"):
+        j.problems.append("the time limit saved nothing")
+
+
+def refusals(j):
+    """One message and the documented exit code for each."""
+    new = ["--out", j.out("new")]
+    text = j.run(2, new + ["cluster.memory=1 MiB", "profile.budget=1"], verb="run", code=4,
+                 texts=["nearest miss", "too much", "cluster.memory"])
+    j.once(text, "no plan fits")
+    text = j.run(2, new + ['data.train=["nowhere/*.md"]', "plan.tp=2"], code=5)
+    j.once(text, "no text in")
+    diverging = ["train.optimizer=sgd", "train.lr=1e30", "train.clip=0"]
+    for plan in ("2tp", "4pp"):
+        ranks, words = PLANS[plan]
+        text = j.run(ranks, ["--out", j.out("diverged" + plan)] + diverging + words, code=7)
+        j.once(text, "not finite: ")
+    text = j.run(3, new + ["plan.tp=3"], code=2, texts=["legal: 1, 2, 4"])
+    j.once(text, "tp = 3 does not divide heads = 4")
+    run = ["--out", j.out("run"), "plan.pp=1"]
+    j.run(1, run + ["train.stop_after=5"])
+    j.run(1, run + ["model.hidden=64"], code=2, texts=["another deck: model.hidden was 32 and is 64"])
+    j.run(1, run + ["train.resume=never"], code=2, texts=["train.resume is never"])
+    j.run(1, ["--out", j.out("other"), "plan.pp=1", "run.seed=5", "--resume", j.checkpoints("run")[-1]], code=6,
+          texts=["run.seed was 1234 and is 5"])
+
+
+def damage(j):
+    def flip(file, place):
+        with open(file, "r+b") as f:
+            f.seek(os.path.getsize(file) // place)
+            byte = f.read(1)
+            f.seek(-1, os.SEEK_CUR)
+            f.write(bytes([byte[0] ^ 1]))
+
+    run = ["--out", j.out("run"), "plan.pp=1"]
+    j.run(1, run + ["train.stop_after=10"])
+    older, newer = j.checkpoints("run")
+    flip(newer, 2)
+    j.run(1, ["--out", j.out("named"), "plan.pp=1", "--resume", newer], code=6, texts=["step-000010.h5"])
+    j.run(1, run + ["train.stop_after=6"], texts=["step-000010.h5", "resumed_from=5 "])
+    for file in j.checkpoints("run"):
+        flip(file, 3)
+    j.run(1, run, code=6, texts=["no checkpoint", "step-000010.h5", "repair or remove them"])
+
+
+def two_jobs(j):
+    job = j.start(2, "train", ["--out", j.out("run")] + LONG)
+    if j.started(job, "run", 5):
+        j.run(1, ["--out", j.out("run"), "plan.pp=1", "train.steps=4000"], code=3, texts=["is in use by process", "lock"])
+        open(j.file("run", "STOP"), "w").close()
+    rc, text = j.finish(job, 20)
+    j.ended(rc, 0, text, ["stopped=user"], "the first of two jobs")
+
+
+def quickstart(j):
+    """Twenty steps of the deck that a new user plays first."""
+    deck, run = "inputs/quickstart.toml", ["--out", j.out("run"), "train.steps=20", "profile.budget=10"]
+    j.run(4, run, verb="run", deck=deck,
+          texts=["latency", "all-reduce", "Trials", r"stage +0", "section", r"step +[\d.]+ ms +[\d.]+ ms\n",
+                 r"memory, fullest rank +[\d.]+ MiB +[\d.]+ MiB\n", "RESULT verb=run steps=20 .*valid_loss=.*bigram_loss="])
+    j.require_files("run", ["deck.toml", "plan.toml", "profile.h5", "metrics.jsonl", "search.txt", "checkpoints/step-000020.h5"])
+    j.run(4, run, verb="search", deck=deck, texts=["used again", "predicted_step_s="])
+
+
+CASES = {
+    "resume1": lambda j: resume(j, "1"), "resume2tp": lambda j: resume(j, "2tp"), "resume2dp": lambda j: resume(j, "2dp"),
+    "resume4pp": lambda j: resume(j, "4pp"), "resume_elsewhere": resume_elsewhere, "stops": stops, "trials": trials,
+    "killed": killed, "hanging": hanging, "signals": signals, "early_signals": early_signals, "touch_files": touch_files,
+    "time_limit": time_limit, "refusals": refusals, "damage": damage, "two_jobs": two_jobs, "quickstart": quickstart,
+}
+
+
+def main():
+    case, program, mpiexec = sys.argv[1:]
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
+    folder = tempfile.mkdtemp(prefix="galvatron-journey-")
+    journey = Journey(program, mpiexec, folder)
+    try:
+        CASES[case](journey)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    for problem in journey.problems:
+        print(f"{case}: {problem}")
+    sys.exit(1 if journey.problems else 0)
+
+
+if __name__ == "__main__":
+    main()
