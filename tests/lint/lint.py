@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from compiled_rules import check_format, check_headers
+from docs_rules import check_docs
 from house import Offences, Room, house_files, read_layers, source_files
 
 # Which outside package of src/LAYERS a header belongs to. Patterns match from the start of the header's name.
@@ -192,6 +193,7 @@ RULES = {
     "opening": check_opening,
     "readme": check_readme,
     "words": check_words,
+    "docs": check_docs,
     "format": check_format,
     "headers": check_headers,
 }

@@ -84,6 +84,20 @@ class House(unittest.TestCase):
     def test_words(self):
         self.offends("words", "docs/a.md", "TO" + "DO later\n", "no place")
 
+    def test_docs(self):
+        deck = "## [train]\n\n| key |\n|---|\n| `steps` | x |\n"
+        verbs = '{"run", ranks, x}\n'
+        house = {"docs/deck.md": deck, "src/app/verbs.cpp": verbs, "src/core/a.cpp": GOOD}
+        for text, expected in [("[a](gone.md)", "leads nowhere"), ("`train.stepz=3`", "no deck key train.stepz"),
+                               ("`[trian]`", "no deck section"), ("`galvatron rum x.toml`", "no verb rum"),
+                               ("`src/core/b.cpp`", "is not there"), ("```cpp\nint g();\n```", "not in the source")]:
+            said, content = self.said("docs", {**house, "docs/a.md": text})
+            self.assertFalse(content, f"docs does not see: {text}")
+            self.assertIn(expected, said)
+        good = "[a](deck.md) `train.steps=3` `[train]` `galvatron run x.toml` `train.toml` `src/core/a.cpp`\n```cpp\n  return 0;\n```\n"
+        said, content = self.said("docs", {**house, "docs/a.md": good})
+        self.assertTrue(content, said)
+
 
 if __name__ == "__main__":
     unittest.main()
