@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/alone.hpp"
+#include "app/deck_plan.hpp"
 #include "app/nominal.hpp"
 #include "app/verbs.hpp"
 #include "core/format.hpp"
@@ -12,7 +13,6 @@
 #include "core/work_queue.hpp"
 #include "cost/plan_price.hpp"
 #include "deck/deck.hpp"
-#include "plan/by_hand.hpp"
 #include "program/lower.hpp"
 #include "runtime/kernel_args.hpp"
 #include "runtime/trainer.hpp"
@@ -78,17 +78,10 @@ std::string space_text(const search::Space& space) {
 /// The deck's own plan, with every fault at once; nothing when it leaves the choice to the search.
 std::optional<plan::Plan> plan_of_deck(const deck::DeckValues& deck, const spec::ModelSpec& model,
                                        int64_t world) {
-  const auto& section = deck.plan;
-  if (!section.file.empty()) {
-    auto plan = plan::plan_from_toml(read_text(section.file), section.file, model);
-    const auto faults = plan::faults_of(plan, model, world);
-    if (!faults.empty())
-      throw core::UserError(core::format("{}:\n  {}", section.file, core::join(faults, "\n  ")));
-    return plan;
-  }
-  if (section.by_hand() || !deck.search.enabled)
-    return plan::plan_by_hand(plan::uniform_from_deck(section, world, deck.search.batch.front()), model);
-  return std::nullopt;
+  if (deck.plan.file.empty()) return plan_by_hand(deck, model, world);
+  auto plan = plan::plan_from_toml(read_text(deck.plan.file), deck.plan.file, model);
+  require_legal(plan, model, world, deck.plan.file);
+  return plan;
 }
 
 search::SearchResult searched(const Subject& subject, const cost::Profile& profile) {

@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
@@ -17,6 +16,7 @@
 #include "core/units.hpp"
 #include "deck/deck.hpp"
 #include "device/topology.hpp"
+#include "runtime/training_state.hpp"
 #include "store/checkpoint.hpp"
 #include "store/checkpoint_folder.hpp"
 
@@ -28,10 +28,6 @@ namespace fs = std::filesystem;
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-double wall_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 /// Threads per rank: the deck, else OMP_NUM_THREADS, else this rank's cores shared among the ranks that have
@@ -123,7 +119,7 @@ Job::Job(Context& context) : context_(context) {
   cluster_ = cluster_of(world(), deck().cluster);
   paths_ = {deck().run.out};
   deck_text_ = deck::to_toml(deck());
-  if (deck().train.walltime > 0) deadline_ = wall_seconds() + deck().train.walltime;
+  if (deck().train.walltime > 0) deadline_ = runtime::wall_clock() + deck().train.walltime;
   if (const auto end = environment("SLURM_JOB_END_TIME"); !end.empty()) deadline_ = std::atof(end.c_str());
   require_same(world(), "the program or the deck", version_json() + deck_text_);
   open_folder();
@@ -229,7 +225,7 @@ runtime::Request Job::take_requests() {
 }
 
 double Job::seconds_left() const {
-  return deadline_ > 0 ? deadline_ - wall_seconds() : std::numeric_limits<double>::infinity();
+  return deadline_ > 0 ? deadline_ - runtime::wall_clock() : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace galvatron::app

@@ -3,33 +3,20 @@
 #include <algorithm>
 
 #include "app/alone.hpp"
+#include "app/deck_plan.hpp"
 #include "app/phases.hpp"
 #include "core/format.hpp"
 #include "cost/plan_price.hpp"
-#include "plan/by_hand.hpp"
 #include "search/report.hpp"
 
 namespace galvatron::app {
 namespace {
 
-/// A text file as rank 0 sees it; empty when it is not there.
-std::string shared_text(Job& job, const std::filesystem::path& path) {
-  std::string text;
-  job.world().agree("read " + path.string(), [&] {
-    if (job.world().rank() == 0 && std::filesystem::exists(path)) text = read_text(path.string());
-  });
-  return job.world().broadcast(std::move(text), 0);
-}
-
-void require_legal(Job& job, const plan::Plan& plan, const std::string& origin) {
-  job.world().agree("check the plan", [&] {
-    const auto faults = plan::faults_of(plan, job.model(), job.world().size());
-    if (!faults.empty()) throw core::UserError(core::format("{}:\n  {}", origin, core::join(faults, "\n  ")));
-  });
-}
-
 std::optional<plan::Plan> plan_of_folder(Job& job) {
-  const auto text = shared_text(job, job.paths().plan());
+  const auto path = job.paths().plan();
+  const auto text = read_shared(job.world(), "read " + path.string(), [&] {
+    return std::filesystem::exists(path) ? read_text(path.string()) : std::string();
+  });
   if (text.empty()) return std::nullopt;
   std::string refusal;
   std::optional<plan::Plan> plan;
@@ -55,29 +42,22 @@ std::optional<plan::Plan> plan_of_folder(Job& job) {
 }  // namespace
 
 std::optional<plan::Plan> given_plan(Job& job) {
-  const auto& section = job.deck().plan;
-  if (!section.file.empty()) {
-    std::string text;
-    job.world().agree("read the plan", [&] {
-      if (job.world().rank() == 0) text = read_text(section.file);
-    });
-    text = job.world().broadcast(std::move(text), 0);
-    std::optional<plan::Plan> plan;
-    job.world().agree("", [&] { plan = plan::plan_from_toml(text, section.file, job.model()); });
-    require_legal(job, *plan, section.file);
-    job.log().info("plan: " + section.file);
+  const auto& file = job.deck().plan.file;
+  const auto world = job.world().size();
+  std::optional<plan::Plan> plan;
+  if (!file.empty()) {
+    const auto text = read_shared(job.world(), "read the plan", [&] { return read_text(file); });
+    job.world().agree("", [&] { plan = plan::plan_from_toml(text, file, job.model()); });
+    job.world().agree("check the plan", [&] { require_legal(*plan, job.model(), world, file); });
+    job.log().info("plan: " + file);
     return plan;
   }
-  if (section.by_hand() || !job.deck().search.enabled) {
-    std::optional<plan::Plan> plan;
-    job.world().agree("", [&] {
-      plan = plan::plan_by_hand(
-          plan::uniform_from_deck(section, job.world().size(), job.deck().search.batch.front()), job.model());
-    });
+  job.world().agree("", [&] { plan = plan_by_hand(job.deck(), job.model(), world); });
+  if (plan) {
     job.log().info("plan: by hand, [plan]");
     return plan;
   }
-  auto plan = plan_of_folder(job);
+  plan = plan_of_folder(job);
   if (plan) job.log().info("plan: " + job.paths().plan().string() + ", found in the run folder");
   return plan;
 }
@@ -91,10 +71,10 @@ plan::Plan priced(Job& job, plan::Plan plan, const cost::Profile& profile) {
 }
 
 void keep_plan(Job& job, const plan::Plan& plan) {
-  require_same(job.world(), "the plan", plan::to_toml(plan, job.model()));
+  const auto text = plan::to_toml(plan, job.model());
+  require_same(job.world(), "the plan", text);
   job.world().agree("write plan.toml", [&] {
-    if (job.world().rank() != 0) return;
-    write_text(job.paths().plan(), plan::to_toml(plan, job.model()));
+    if (job.world().rank() == 0) write_text(job.paths().plan(), text);
   });
   job.log().info("\n" + search::plan_table(plan, job.model()));
 }

@@ -1,7 +1,6 @@
 // Training with a plan, and the end table.
 
 #include <algorithm>
-#include <fstream>
 
 #include "app/build_info.hpp"
 #include "app/end_table.hpp"

@@ -14,11 +14,7 @@ namespace {
 /// The deck's bytes as rank 0 reads them, on all ranks: the same bytes give the same errors everywhere.
 std::string shared_bytes(comm::World& world, const Verb& verb, const CommandLine& line) {
   if (verb.argument != Argument::deck || line.file.empty()) return {};
-  std::string bytes;
-  world.agree("", [&] {
-    if (world.rank() == 0) bytes = read_text(line.file);
-  });
-  return world.broadcast(std::move(bytes), 0);
+  return read_shared(world, "", [&] { return read_text(line.file); });
 }
 
 core::ExitCode play(Ranks& ranks, const Verb& verb, const CommandLine& line, Console& console, Result& result,
@@ -41,6 +37,14 @@ core::ExitCode play(Ranks& ranks, const Verb& verb, const CommandLine& line, Con
 
 Ranks::Ranks()
     : device_(device::make_device(device::DeviceKind::cpu)), world_(comm::make_mpi_world(*device_)) {}
+
+std::string read_shared(comm::World& world, std::string_view what, const std::function<std::string()>& read) {
+  std::string text;
+  world.agree(what, [&] {
+    if (world.rank() == 0) text = read();
+  });
+  return world.broadcast(std::move(text), 0);
+}
 
 core::ExitCode play_on_ranks(const Verb& verb, const CommandLine& line, Console& console, Result& result) {
   Ranks ranks;

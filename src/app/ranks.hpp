@@ -2,7 +2,10 @@
 // Playing a verb on all ranks of an MPI job. This is where MPI begins and ends, and where a failure on one
 // rank becomes the end of the job with one message and one exit code.
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "app/signals.hpp"
 #include "app/verbs.hpp"
@@ -28,6 +31,9 @@ class Ranks {
   std::unique_ptr<device::Device> device_;
   std::unique_ptr<comm::World> world_;
 };
+
+/// Collective: what `read` returns on rank 0, on every rank. `what` names the meeting point where it throws.
+std::string read_shared(comm::World& world, std::string_view what, const std::function<std::string()>& read);
 
 /// Starts MPI and plays the verb: rank 0 reads the deck's bytes, all ranks parse the same ones. Prints the
 /// failure, if any, and the RESULT line while MPI is still up, because launchers kill the other processes

@@ -1,4 +1,4 @@
-// One reduction per step carries the loss, the squared gradient norm and every rank's requests.
+// Per step one sum carries the loss and the squared gradient norm, and one maximum every rank's requests.
 
 #include "runtime/session.hpp"
 

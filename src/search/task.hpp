@@ -62,7 +62,7 @@ class TaskSolver {
   TaskSolver(const SearchContext& context, const Task& task, int64_t memory_bytes);
   ~TaskSolver();
 
-  /// ZeRO levels that a tied embedding and head may share; one dummy level for models without a tie.
+  /// ZeRO levels that a tied embedding and head may share; a single level for models without a tie.
   bool possible() const { return !levels_.empty(); }
   int64_t lower_bound() const;
   /// The best plan within memory, simulated; nothing when none fits.
