@@ -98,7 +98,6 @@ Request Loop::wanted() const {
 }
 
 double Loop::validate() {
-  const Timed timed(session_.times(), Section::evaluate);
   const auto seq = job_.model.seq, windows = validation_windows(*job_.valid_data, seq);
   Loader loader(
       *job_.valid_data, [&](int64_t sample) { return sample < windows ? sample * (seq + 1) : -1; }, job_.plan,

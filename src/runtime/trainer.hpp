@@ -28,16 +28,16 @@ struct TrainJob {
   const store::Dataset& train_data;
   const store::Dataset* valid_data = nullptr;  ///< null: no validation
   store::RunPaths paths;
-  std::string run_id;     ///< of the run folder, the same on every rank
-  std::string deck_text;  ///< the effective deck
-  std::string plan_text;
-  std::string build_text;
-  std::optional<std::filesystem::path> resume_from;  ///< a verified checkpoint, the same on every rank
+  std::string run_id;          ///< of the run folder, the same on every rank
+  std::string deck_text = {};  ///< the effective deck
+  std::string plan_text = {};
+  std::string build_text = {};
+  std::optional<std::filesystem::path> resume_from = {};  ///< a verified checkpoint, the same on every rank
   std::function<Request()> requests = [] {
     return Request::none;
   };  ///< signals and touch files seen by this rank
   /// Seconds left to this rank's job; infinite when there is no limit.
-  std::function<double()> seconds_left;
+  std::function<double()> seconds_left = {};
   std::function<void(std::string_view)> pat = [](std::string_view) {};
   core::Log& log;
 };
