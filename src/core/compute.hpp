@@ -13,9 +13,44 @@ enum class ActivationKind : uint8_t { gelu, swiglu };
 /// The head's loss over vocabulary slices: `whole` when one rank holds all of it, else the other three with
 /// reductions between.
 enum class CrossEntropyPhase : uint8_t { whole, maximum, exponentials, gradient };
-enum class CollectiveKind : uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast };
+/// shift: around the ring, to the next member and from the one before. exchange: blocks of any size between
+/// any two.
+enum class CollectiveKind : uint8_t {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  broadcast,
+  shift,
+  exchange
+};
 enum class ReduceOp : uint8_t { sum, max };
 enum class OptimizerKind : uint8_t { adamw, sgd };
+
+/// Which part of queries × keys an attention call computes, for blocks of positions in zigzag order: two
+/// halves in ascending order, so that the causal work of ring attention balances. diagonal: keys of the same
+/// block, causal. earlier: every query, the first half of the keys, no mask. later: the second half of the
+/// queries, every key, no mask.
+enum class AttentionPart : uint8_t { diagonal, earlier, later };
+
+/// The place in its sample of every row of an activation. Rows lie [piece][sample][offset]; their coordinate
+/// in the context-parallel block is begin + piece · length + offset, and the block's halves start at two
+/// positions of the sample (one block: half = all of it).
+struct RowPositions {
+  int64_t samples = 1, pieces = 1;
+  int64_t length = 0;             ///< offsets of a piece: rows = pieces · samples · length
+  int64_t begin = 0;              ///< coordinate of the first row
+  int64_t half = 0;               ///< coordinates of the first half of the block
+  int64_t first = 0, second = 0;  ///< positions at which the halves start
+
+  int64_t rows() const { return pieces * samples * length; }
+  int64_t of_coordinate(int64_t c) const { return c < half ? first + c : second + c - half; }
+  int64_t of_row(int64_t row) const {
+    const auto piece = row / (samples * length);
+    return of_coordinate(begin + piece * length + row % length);
+  }
+  bool operator==(const RowPositions&) const = default;
+};
 
 /// A run of equal weight decay inside a flat buffer, in elements.
 struct DecayRange {
