@@ -103,6 +103,10 @@ double HardwarePrice::modelled(core::CollectiveKind kind, const GroupShape& shap
       return (inside > 0 ? inside * message(Tier::same_node, piece) : 0) +
              (outside > 0 ? outside * message(Tier::across, piece) : 0);
     }
+    case core::CollectiveKind::shift:
+      return message(shape.nodes > 1 ? Tier::across : Tier::same_node, bytes / shape.ranks);
+    case core::CollectiveKind::exchange:
+      return modelled(core::CollectiveKind::all_to_all, shape, bytes);
     case core::CollectiveKind::broadcast:
       return (shape.nodes > 1 ? rounds_of_tree(shape.nodes) * message(Tier::across, bytes) : 0) +
              (shape.per_node > 1 ? rounds_of_tree(shape.per_node) * message(Tier::same_node, bytes) : 0);

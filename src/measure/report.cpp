@@ -80,6 +80,10 @@ std::string_view name_of(core::CollectiveKind kind) {
       return "all-to-all";
     case core::CollectiveKind::broadcast:
       return "broadcast";
+    case core::CollectiveKind::shift:
+      return "shift";
+    case core::CollectiveKind::exchange:
+      return "exchange";
   }
   return "?";
 }
@@ -145,6 +149,8 @@ double bus_factor(core::CollectiveKind kind, int64_t ranks) {
     case core::CollectiveKind::all_to_all:
       return (n - 1) / n;
     case core::CollectiveKind::broadcast:
+    case core::CollectiveKind::shift:
+    case core::CollectiveKind::exchange:
       break;
   }
   return 1.0;

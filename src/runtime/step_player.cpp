@@ -108,6 +108,9 @@ void StepPlayer::collective(const LayerAddresses& layer, const Step& step) {
       return group.all_to_all(in, out);
     case core::CollectiveKind::broadcast:
       return group.broadcast(out, 0);
+    case core::CollectiveKind::shift:
+    case core::CollectiveKind::exchange:
+      throw core::InternalError("a message between pairs is not played as a collective");
   }
 }
 

@@ -16,12 +16,14 @@ namespace {
 
 using Curves = std::vector<cost::Curve>;
 
-constexpr std::array<std::pair<core::CollectiveKind, const char*>, 5> collective_names = {{
+constexpr std::array<std::pair<core::CollectiveKind, const char*>, 7> collective_names = {{
     {core::CollectiveKind::all_reduce, "all_reduce"},
     {core::CollectiveKind::all_gather, "all_gather"},
     {core::CollectiveKind::reduce_scatter, "reduce_scatter"},
     {core::CollectiveKind::all_to_all, "all_to_all"},
     {core::CollectiveKind::broadcast, "broadcast"},
+    {core::CollectiveKind::shift, "shift"},
+    {core::CollectiveKind::exchange, "exchange"},
 }};
 
 std::string name_of(core::CollectiveKind kind) {
