@@ -8,6 +8,7 @@ namespace galvatron::core {
 
 enum class Transpose : uint8_t { no, yes };
 enum class Write : uint8_t { overwrite, accumulate };
+enum class Direction : uint8_t { forward, inverse };
 enum class NormKind : uint8_t { layernorm, rmsnorm };
 enum class ActivationKind : uint8_t { gelu, swiglu };
 /// The head's loss over vocabulary slices: `whole` when one rank holds all of it, else the other three with

@@ -22,6 +22,22 @@ int64_t size_of(DType dtype) {
   throw InternalError("unknown element type");
 }
 
+DType accumulator_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return DType::f64;
+    case DType::f32:
+    case DType::bf16:
+    case DType::f16:
+      return DType::f32;
+    case DType::i32:
+    case DType::i64:
+    case DType::u8:
+      break;
+  }
+  throw InternalError("an element type that is not summed");
+}
+
 std::string_view name(DType dtype) {
   switch (dtype) {
     case DType::f32:

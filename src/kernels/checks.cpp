@@ -2,6 +2,7 @@
 
 #include "kernels/checks.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "core/errors.hpp"
@@ -14,6 +15,10 @@ using core::DType;
 
 std::string describe(int64_t rows, int64_t cols, DType dtype) {
   return core::format("{} x {} {}", rows, cols, core::name(dtype));
+}
+
+bool is_floating(DType type) {
+  return type == DType::f32 || type == DType::f64 || type == DType::bf16 || type == DType::f16;
 }
 
 /// One call's operands, checked against what its first ones imply.
@@ -39,8 +44,22 @@ class Call {
 
   /// The operand that decides the element type.
   const Call& floating(const char* what, const TensorView& view) const {
-    if (view.dtype != DType::f32 && view.dtype != DType::f64) fail(what, view, "expected f32 or f64");
+    if (!is_floating(view.dtype)) fail(what, view, "expected a floating type");
     return operand(what, view, view.rows, view.cols, view.dtype);
+  }
+
+  /// The operand that decides the element type where only sums are touched.
+  const Call& accumulator(const char* what, const TensorView& view) const {
+    if (!is_floating(view.dtype) || core::accumulator_of(view.dtype) != view.dtype)
+      fail(what, view, "expected f32 or f64");
+    return operand(what, view, view.rows, view.cols, view.dtype);
+  }
+
+  /// A result: of type T or of its sums' type, of the latter where it accumulates.
+  const Call& result(const char* what, const TensorView& view, int64_t rows, int64_t cols, DType type,
+                     Write write) const {
+    const auto sums = core::accumulator_of(type);
+    return operand(what, view, rows, cols, write == Write::overwrite && view.dtype == type ? type : sums);
   }
 
   /// A flat run of elements: one row, or rows without gaps.
@@ -72,15 +91,49 @@ void attention_dims(const Call& call, const Args& a) {
                             a.samples, a.positions, a.pieces, a.heads, a.kv_heads, a.head_dim));
 }
 
+/// The parts of a ring's attention cut a block's positions into two halves.
+template <class Args>
+void attention_halves(const Call& call, const Args& a) {
+  call.require(a.part == AttentionPart::diagonal || a.positions % 2 == 0,
+               core::format("{} positions have no halves", a.positions));
+}
+
+/// All places of the rows are rows of a table of `table_rows`; −1: no table.
+void positions_fit(const Call& call, const RowPositions& p, int64_t rows, int64_t table_rows) {
+  call.require(p.samples >= 1 && p.pieces >= 1 && p.length >= 0 && p.begin >= 0 && p.rows() == rows,
+               core::format("{} samples of {} pieces of {} positions from {} on are not {} rows", p.samples,
+                            p.pieces, p.length, p.begin, rows));
+  if (rows == 0) return;
+  const auto last = p.begin + p.pieces * p.length - 1;
+  for (const auto c :
+       {p.begin, std::clamp(p.half - 1, p.begin, last), std::clamp(p.half, p.begin, last), last}) {
+    const auto place = p.of_coordinate(c);
+    call.require(place >= 0 && (table_rows < 0 || place < table_rows),
+                 core::format("position {} in a table of {}", place, table_rows));
+  }
+}
+
+/// Master copy, gradient and the rounded copy of what an optimizer changes.
+void updated(const Call& call, const TensorView& parameter, const TensorView& gradient,
+             const TensorView& working) {
+  const auto count = parameter.elements();
+  const auto type = parameter.dtype;
+  call.accumulator("parameter", parameter).flat("parameter", parameter, count, type);
+  call.flat("gradient", gradient, count, type);
+  if (!working.present()) return;
+  call.floating("working", working).flat("working", working, count, working.dtype);
+  call.require(core::accumulator_of(working.dtype) == type, "the working copy is of another precision");
+}
+
 }  // namespace
 
 void gemm(const GemmArgs& a) {
   const Call call("gemm");
-  const auto type = a.c.dtype;
+  const auto type = a.a.dtype;
   const auto m = a.c.rows;
   const auto n = a.c.cols;
   const auto k = a.transpose_a == Transpose::yes ? a.a.rows : a.a.cols;
-  call.floating("c", a.c);
+  call.floating("a", a.a).result("c", a.c, m, n, type, a.write);
   if (a.transpose_a == Transpose::yes) {
     call.operand("a (transposed)", a.a, k, m, type);
   } else {
@@ -100,16 +153,17 @@ void norm(const NormArgs& a) {
   const auto [rows, cols, type] = std::tuple(a.x.rows, a.x.cols, a.x.dtype);
   const Call call("norm");
   call.floating("x", a.x).operand("gamma", a.gamma, 1, cols, type).optional("beta", a.beta, 1, cols, type);
-  call.operand("y", a.y, rows, cols, type).operand("stats", a.stats, rows, 2, type);
+  call.operand("y", a.y, rows, cols, type).operand("stats", a.stats, rows, 2, core::accumulator_of(type));
 }
 
 void norm_backward(const NormBackwardArgs& a) {
   const auto [rows, cols, type] = std::tuple(a.x.rows, a.x.cols, a.x.dtype);
   const Call call("norm_backward");
-  call.floating("x", a.x).operand("gamma", a.gamma, 1, cols, type).operand("stats", a.stats, rows, 2, type);
+  call.floating("x", a.x).operand("gamma", a.gamma, 1, cols, type);
   call.operand("dy", a.dy, rows, cols, type).optional("residual", a.residual, rows, cols, type);
-  call.operand("dx", a.dx, rows, cols, type).operand("dgamma", a.dgamma, 1, cols, type);
-  call.optional("dbeta", a.dbeta, 1, cols, type);
+  const auto sums = core::accumulator_of(type);
+  call.operand("dx", a.dx, rows, cols, type).operand("dgamma", a.dgamma, 1, cols, sums);
+  call.optional("dbeta", a.dbeta, 1, cols, sums).operand("stats", a.stats, rows, 2, sums);
 }
 
 void activation(ActivationKind kind, const TensorView& x, const TensorView& y) {
@@ -133,7 +187,9 @@ void attention(const AttentionArgs& a) {
   call.floating("q", a.q).operand("q", a.q, rows, a.heads * a.head_dim, type);
   call.operand("k", a.k, rows, a.kv_heads * a.head_dim, type);
   call.operand("v", a.v, rows, a.kv_heads * a.head_dim, type);
-  call.operand("out", a.out, rows, a.heads * a.head_dim, type).operand("lse", a.lse, rows, a.heads, type);
+  call.result("out", a.out, rows, a.heads * a.head_dim, type, a.write);
+  call.operand("lse", a.lse, rows, a.heads, core::accumulator_of(type));
+  attention_halves(call, a);
 }
 
 void attention_backward(const AttentionBackwardArgs& a) {
@@ -142,13 +198,16 @@ void attention_backward(const AttentionBackwardArgs& a) {
   const auto rows = a.samples * a.positions;
   const auto type = a.q.dtype;
   call.floating("q", a.q);
-  for (const auto& [name, view] : {std::pair("q", &a.q), {"out", &a.out}, {"dout", &a.dout}, {"dq", &a.dq}}) {
-    call.operand(name, *view, rows, a.heads * a.head_dim, type);
-  }
-  for (const auto& [name, view] : {std::pair("k", &a.k), {"v", &a.v}, {"dk", &a.dk}, {"dv", &a.dv}}) {
-    call.operand(name, *view, rows, a.kv_heads * a.head_dim, type);
-  }
-  call.operand("lse", a.lse, rows, a.heads, type);
+  const auto q_cols = a.heads * a.head_dim;
+  const auto kv_cols = a.kv_heads * a.head_dim;
+  call.operand("q", a.q, rows, q_cols, type).operand("dout", a.dout, rows, q_cols, type);
+  call.operand("k", a.k, rows, kv_cols, type).operand("v", a.v, rows, kv_cols, type);
+  call.result("out", a.out, rows, q_cols, type, Write::overwrite);
+  call.operand("lse", a.lse, rows, a.heads, core::accumulator_of(type));
+  call.result("dq", a.dq, rows, q_cols, type, a.write_q);
+  call.result("dk", a.dk, rows, kv_cols, type, a.write_kv)
+      .result("dv", a.dv, rows, kv_cols, type, a.write_kv);
+  attention_halves(call, a);
 }
 
 void add(const TensorView& a, const TensorView& b, const TensorView& bias, const TensorView& out) {
@@ -158,7 +217,7 @@ void add(const TensorView& a, const TensorView& b, const TensorView& bias, const
 }
 
 void column_sum(const TensorView& x, const TensorView& out) {
-  Call("column_sum").floating("x", x).operand("out", out, 1, x.cols, x.dtype);
+  Call("column_sum").floating("x", x).operand("out", out, 1, x.cols, core::accumulator_of(x.dtype));
 }
 
 void embedding(const TensorView& ids, const TensorView& table, const TensorView& out) {
@@ -169,38 +228,44 @@ void embedding(const TensorView& ids, const TensorView& table, const TensorView&
 
 void embedding_backward(const TensorView& ids, const TensorView& dout, const TensorView& dtable) {
   const Call call("embedding_backward");
-  call.floating("dtable", dtable).operand("ids", ids, 1, ids.cols, DType::i32);
-  call.operand("dout", dout, ids.cols, dtable.cols, dtable.dtype);
+  call.floating("dout", dout).operand("ids", ids, 1, ids.cols, DType::i32);
+  call.operand("dout", dout, ids.cols, dtable.cols, dout.dtype);
+  call.operand("dtable", dtable, dtable.rows, dtable.cols, core::accumulator_of(dout.dtype));
 }
 
-void add_positions(const TensorView& x, const TensorView& table, int64_t begin, int64_t samples,
+void add_positions(const TensorView& x, const TensorView& table, const RowPositions& positions,
                    const TensorView& out) {
   const Call call("add_positions");
   call.floating("x", x).operand("out", out, x.rows, x.cols, x.dtype);
   call.operand("table", table, table.rows, x.cols, x.dtype);
-  call.require(samples >= 1 && x.rows % samples == 0 && begin >= 0 && begin + x.rows / samples <= table.rows,
-               core::format("{} rows of {} samples from position {} on, in a table of {}", x.rows, samples,
-                            begin, table.rows));
+  positions_fit(call, positions, x.rows, table.rows);
 }
 
-void add_positions_backward(const TensorView& dout, int64_t begin, int64_t samples,
-                            const TensorView& dtable) {
+void add_positions_backward(const TensorView& dout, const RowPositions& positions, const TensorView& dtable) {
   const Call call("add_positions_backward");
-  call.floating("dout", dout).operand("dtable", dtable, dtable.rows, dout.cols, dout.dtype);
-  call.require(
-      samples >= 1 && dout.rows % samples == 0 && begin >= 0 && begin + dout.rows / samples <= dtable.rows,
-      core::format("{} rows of {} samples from position {} on, in a table of {}", dout.rows, samples, begin,
-                   dtable.rows));
+  call.floating("dout", dout);
+  call.operand("dtable", dtable, dtable.rows, dout.cols, core::accumulator_of(dout.dtype));
+  positions_fit(call, positions, dout.rows, dtable.rows);
+}
+
+void rope(const RopeArgs& a) {
+  const Call call("rope");
+  call.floating("x", a.x).operand("y", a.y, a.x.rows, a.x.cols, a.x.dtype);
+  positions_fit(call, a.positions, a.x.rows, -1);
+  call.require(a.heads >= 0 && a.head_dim >= 2 && a.head_dim % 2 == 0 && a.heads * a.head_dim <= a.x.cols,
+               core::format("{} heads of {} in {} columns", a.heads, a.head_dim, a.x.cols));
+  call.require(a.base > 0.0, core::format("base {}", a.base));
 }
 
 void cross_entropy(const CrossEntropyArgs& a) {
   const Call call("cross_entropy");
   const auto rows = a.logits.rows;
   call.floating("logits", a.logits).operand("labels", a.labels, 1, rows, DType::i32);
+  const auto sums = core::accumulator_of(a.logits.dtype);
   if (a.phase == CrossEntropyPhase::whole) {
-    call.optional("stats", a.stats, 3, rows, a.logits.dtype);
+    call.optional("stats", a.stats, 3, rows, sums);
   } else {
-    call.operand("stats", a.stats, 3, rows, a.logits.dtype);
+    call.operand("stats", a.stats, 3, rows, sums);
   }
   if (a.phase == CrossEntropyPhase::whole || a.phase == CrossEntropyPhase::gradient) {
     call.operand("loss", a.loss, 1, 1, DType::f64);
@@ -216,18 +281,18 @@ void fill(const TensorView& x) {
 }
 
 void copy(const TensorView& from, const TensorView& to) {
-  Call("copy")
-      .operand("to", to, from.rows, from.cols, from.dtype)
-      .operand("from", from, to.rows, to.cols, to.dtype);
+  const Call call("copy");
+  const auto converts = is_floating(from.dtype) && is_floating(to.dtype);
+  call.operand("to", to, from.rows, from.cols, converts ? to.dtype : from.dtype);
+  call.operand("from", from, from.rows, from.cols, from.dtype);
 }
 
 void adamw(const AdamWArgs& a) {
   const Call call("adamw");
   const auto count = a.parameter.elements();
-  const auto type = a.parameter.dtype;
-  call.floating("parameter", a.parameter).flat("parameter", a.parameter, count, type);
-  call.flat("gradient", a.gradient, count, type).flat("exp_avg", a.exp_avg, count, type);
-  call.flat("exp_avg_sq", a.exp_avg_sq, count, type);
+  updated(call, a.parameter, a.gradient, a.working);
+  call.flat("exp_avg", a.exp_avg, count, a.parameter.dtype);
+  call.flat("exp_avg_sq", a.exp_avg_sq, count, a.parameter.dtype);
   call.require(a.step >= 1, core::format("step {} is before the first", a.step));
   int64_t covered = 0;
   for (const auto& range : a.decay) {
@@ -238,15 +303,12 @@ void adamw(const AdamWArgs& a) {
   call.require(covered == count, core::format("decay ranges cover {} of {} elements", covered, count));
 }
 
-void sgd(const TensorView& parameter, const TensorView& gradient) {
-  const auto count = parameter.elements();
-  const Call call("sgd");
-  call.floating("parameter", parameter).flat("parameter", parameter, count, parameter.dtype);
-  call.flat("gradient", gradient, count, parameter.dtype);
+void sgd(const TensorView& parameter, const TensorView& gradient, const TensorView& working) {
+  updated(Call("sgd"), parameter, gradient, working);
 }
 
 void sum_of_squares(const TensorView& x, const TensorView& out) {
-  Call("sum_of_squares").floating("x", x).operand("out", out, 1, 1, DType::f64);
+  Call("sum_of_squares").accumulator("x", x).operand("out", out, 1, 1, DType::f64);
 }
 
 void workspace(const char* name, const TensorView& view, int64_t bytes) {

@@ -19,14 +19,15 @@ void add(const TensorView& a, const TensorView& b, const TensorView& bias, const
 void column_sum(const TensorView& x, const TensorView& out);
 void embedding(const TensorView& ids, const TensorView& table, const TensorView& out);
 void embedding_backward(const TensorView& ids, const TensorView& dout, const TensorView& dtable);
-void add_positions(const TensorView& x, const TensorView& table, int64_t begin, int64_t samples,
+void add_positions(const TensorView& x, const TensorView& table, const RowPositions& positions,
                    const TensorView& out);
-void add_positions_backward(const TensorView& dout, int64_t begin, int64_t samples, const TensorView& dtable);
+void add_positions_backward(const TensorView& dout, const RowPositions& positions, const TensorView& dtable);
+void rope(const RopeArgs& args);
 void cross_entropy(const CrossEntropyArgs& args);
 void fill(const TensorView& x);
 void copy(const TensorView& from, const TensorView& to);
 void adamw(const AdamWArgs& args);
-void sgd(const TensorView& parameter, const TensorView& gradient);
+void sgd(const TensorView& parameter, const TensorView& gradient, const TensorView& working);
 void sum_of_squares(const TensorView& x, const TensorView& out);
 
 /// The workspace of a call holds at least `bytes`.

@@ -109,6 +109,16 @@ kernels::CrossEntropyArgs cross_entropy_args(const Step& step, const Resolver& v
           a.phase};
 }
 
+core::RowPositions row_positions(const program::PositionAttributes& a, int64_t rows) {
+  const auto length = rows / a.samples;
+  core::RowPositions positions;
+  positions.samples = a.samples;
+  positions.length = length;
+  positions.begin = a.begin;
+  positions.half = a.begin + length;
+  return positions;
+}
+
 int64_t KernelWorkspace::bytes(const program::Program& program, const Step& step) const {
   const Resolver shape = [&](const program::Operand& operand) { return shape_of(program, operand); };
   switch (step.kind) {

@@ -23,6 +23,8 @@ kernels::NormBackwardArgs norm_backward_args(const program::Step& step, const Re
 kernels::AttentionArgs attention_args(const program::Step& step, const Resolver& view);
 kernels::AttentionBackwardArgs attention_backward_args(const program::Step& step, const Resolver& view);
 kernels::CrossEntropyArgs cross_entropy_args(const program::Step& step, const Resolver& view);
+/// Rows of one piece, in one block of positions.
+core::RowPositions row_positions(const program::PositionAttributes& attributes, int64_t rows);
 
 /// What the kernels say about workspace, in the planner's terms.
 class KernelWorkspace final : public program::WorkspaceRule {

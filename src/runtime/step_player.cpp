@@ -70,11 +70,11 @@ void StepPlayer::compute(const LayerAddresses& layer, const Step& step) {
           stream_, read(0), read(1), std::get<program::LookupAttributes>(step.attributes).first_id, write(0));
     case StepKind::positions: {
       const auto& a = std::get<program::PositionAttributes>(step.attributes);
-      return kernels_.add_positions(stream_, read(0), read(1), a.begin, a.samples, write(0));
+      return kernels_.add_positions(stream_, read(0), read(1), row_positions(a, read(0).rows), write(0));
     }
     case StepKind::positions_backward: {
       const auto& a = std::get<program::PositionAttributes>(step.attributes);
-      return kernels_.add_positions_backward(stream_, read(0), a.begin, a.samples, write(0));
+      return kernels_.add_positions_backward(stream_, read(0), row_positions(a, read(0).rows), write(0));
     }
     case StepKind::cross_entropy:
       return kernels_.cross_entropy(stream_, cross_entropy_args(step, view));
@@ -117,7 +117,7 @@ void StepPlayer::collective(const LayerAddresses& layer, const Step& step) {
 void StepPlayer::optimize(const LayerAddresses& layer, const Step& step) {
   const auto parameter = layer.view(step.writes[0]), gradient = layer.view(step.writes[1]);
   if (update_.optimizer == core::OptimizerKind::sgd)
-    return kernels_.sgd(stream_, parameter, gradient, update_.lr, update_.gradient_scale);
+    return kernels_.sgd(stream_, parameter, gradient, {}, update_.lr, update_.gradient_scale);
   kernels::AdamWArgs args;
   args.parameter = parameter;
   args.gradient = gradient;

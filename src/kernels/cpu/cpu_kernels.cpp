@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/errors.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/checks.hpp"
 #include "kernels/cpu/fp32.hpp"
@@ -15,6 +16,7 @@ namespace galvatron::kernels {
 namespace {
 
 bool is_fp32(const TensorView& view) {
+  GALV_ASSERT(view.dtype == core::DType::f32 || view.dtype == core::DType::f64, core::size_of(view.dtype));
   return view.dtype == core::DType::f32;
 }
 
@@ -24,7 +26,7 @@ class CpuKernels final : public Kernels {
 
   void gemm(Stream&, const GemmArgs& args) override {
     checks::gemm(args);
-    is_fp32(args.c) ? fp32_.gemm(args) : fp64::gemm(args);
+    is_fp32(args.a) ? fp32_.gemm(args) : fp64::gemm(args);
   }
 
   void norm(Stream&, const NormArgs& args) override {
@@ -51,12 +53,15 @@ class CpuKernels final : public Kernels {
 
   void attention(Stream&, const AttentionArgs& args) override {
     checks::attention(args);
+    GALV_ASSERT(args.part == AttentionPart::diagonal && args.write == Write::overwrite);
     checks::workspace("attention", args.workspace, attention_workspace_bytes(args));
     is_fp32(args.q) ? fp32_.attention(args) : fp64::attention(args);
   }
 
   void attention_backward(Stream&, const AttentionBackwardArgs& args) override {
     checks::attention_backward(args);
+    GALV_ASSERT(args.part == AttentionPart::diagonal && args.write_q == Write::overwrite &&
+                args.write_kv == Write::overwrite);
     checks::workspace("attention_backward", args.workspace, attention_backward_workspace_bytes(args));
     is_fp32(args.q) ? fp32_.attention_backward(args) : fp64::attention_backward(args);
   }
@@ -83,18 +88,23 @@ class CpuKernels final : public Kernels {
                   : fp64::embedding_backward(ids, dout, first_id, dtable);
   }
 
-  void add_positions(Stream&, TensorView x, TensorView table, int64_t begin, int64_t samples,
+  void add_positions(Stream&, TensorView x, TensorView table, const RowPositions& positions,
                      TensorView out) override {
-    checks::add_positions(x, table, begin, samples, out);
-    is_fp32(x) ? fp32_.add_positions(x, table, begin, samples, out)
-               : fp64::add_positions(x, table, begin, samples, out);
+    checks::add_positions(x, table, positions, out);
+    is_fp32(x) ? fp32_.add_positions(x, table, positions, out)
+               : fp64::add_positions(x, table, positions, out);
   }
 
-  void add_positions_backward(Stream&, TensorView dout, int64_t begin, int64_t samples,
+  void add_positions_backward(Stream&, TensorView dout, const RowPositions& positions,
                               TensorView dtable) override {
-    checks::add_positions_backward(dout, begin, samples, dtable);
-    is_fp32(dout) ? fp32_.add_positions_backward(dout, begin, samples, dtable)
-                  : fp64::add_positions_backward(dout, begin, samples, dtable);
+    checks::add_positions_backward(dout, positions, dtable);
+    is_fp32(dout) ? fp32_.add_positions_backward(dout, positions, dtable)
+                  : fp64::add_positions_backward(dout, positions, dtable);
+  }
+
+  void rope(Stream&, const RopeArgs& args) override {
+    checks::rope(args);
+    is_fp32(args.x) ? fp32_.rope(args) : fp64::rope(args);
   }
 
   void cross_entropy(Stream&, const CrossEntropyArgs& args) override {
@@ -109,6 +119,7 @@ class CpuKernels final : public Kernels {
 
   void copy(Stream&, TensorView from, TensorView to) override {
     checks::copy(from, to);
+    GALV_ASSERT(from.dtype == to.dtype, core::size_of(from.dtype), core::size_of(to.dtype));
     const auto size = core::size_of(from.dtype);
     const auto whole = from.contiguous() && to.contiguous();
     const auto rows = whole ? 1 : from.rows;
@@ -124,11 +135,14 @@ class CpuKernels final : public Kernels {
 
   void adamw(Stream&, const AdamWArgs& args) override {
     checks::adamw(args);
+    GALV_ASSERT(!args.working.present());
     is_fp32(args.parameter) ? fp32_.adamw(args) : fp64::adamw(args);
   }
 
-  void sgd(Stream&, TensorView parameter, TensorView gradient, double lr, double gradient_scale) override {
-    checks::sgd(parameter, gradient);
+  void sgd(Stream&, TensorView parameter, TensorView gradient, TensorView working, double lr,
+           double gradient_scale) override {
+    checks::sgd(parameter, gradient, working);
+    GALV_ASSERT(!working.present());
     is_fp32(parameter) ? fp32_.sgd(parameter, gradient, lr, gradient_scale)
                        : fp64::sgd(parameter, gradient, lr, gradient_scale);
   }
@@ -139,7 +153,7 @@ class CpuKernels final : public Kernels {
   }
 
   int64_t gemm_workspace_bytes(const GemmArgs& args) override {
-    return is_fp32(args.c) ? fp32_.gemm_workspace_bytes(args) : 0;
+    return is_fp32(args.a) ? fp32_.gemm_workspace_bytes(args) : 0;
   }
   int64_t norm_backward_workspace_bytes(const NormBackwardArgs& args) override {
     return workspace::norm_backward_bytes(args, threads_);

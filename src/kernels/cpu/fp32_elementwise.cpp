@@ -90,27 +90,6 @@ void Fp32::embedding_backward(const TensorView& ids, const TensorView& dout, int
                   });
 }
 
-void Fp32::add_positions(const TensorView& x, const TensorView& table, int64_t begin, int64_t samples,
-                         const TensorView& out) {
-  const auto count = x.rows / samples;
-  parallel_shares(threads_for(threads_, x.elements()), x.rows, 1, [&](int64_t first, int64_t last, int) {
-    for (int64_t i = first; i < last; ++i) {
-      simd_.add(row<float>(x, i), row<float>(table, begin + i % count), row<float>(out, i), x.cols);
-    }
-  });
-}
-
-void Fp32::add_positions_backward(const TensorView& dout, int64_t begin, int64_t samples,
-                                  const TensorView& dtable) {
-  const auto count = dout.rows / samples;
-  parallel_shares(threads_for(threads_, dout.elements()), count, 1, [&](int64_t first, int64_t last, int) {
-    for (int64_t j = first; j < last; ++j) {
-      auto* sum = row<float>(dtable, begin + j);
-      for (int64_t s = 0; s < samples; ++s) simd_.add(sum, row<float>(dout, s * count + j), sum, dout.cols);
-    }
-  });
-}
-
 void Fp32::fill(const TensorView& x, double value) {
   const auto threads = threads_for(threads_, x.elements());
   const auto rows = x.contiguous() ? 1 : x.rows;

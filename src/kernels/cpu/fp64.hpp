@@ -19,9 +19,10 @@ void column_sum(const TensorView& x, const TensorView& out);
 void embedding(const TensorView& ids, const TensorView& table, int64_t first_id, const TensorView& out);
 void embedding_backward(const TensorView& ids, const TensorView& dout, int64_t first_id,
                         const TensorView& dtable);
-void add_positions(const TensorView& x, const TensorView& table, int64_t begin, int64_t samples,
+void add_positions(const TensorView& x, const TensorView& table, const RowPositions& positions,
                    const TensorView& out);
-void add_positions_backward(const TensorView& dout, int64_t begin, int64_t samples, const TensorView& dtable);
+void add_positions_backward(const TensorView& dout, const RowPositions& positions, const TensorView& dtable);
+void rope(const RopeArgs& args);
 void cross_entropy(const CrossEntropyArgs& args);
 void fill(const TensorView& x, double value);
 void adamw(const AdamWArgs& args);

@@ -2,6 +2,7 @@
 // slow is fine here, but the gradient tests train whole small models with it.
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/cpu/fp64.hpp"
 #include "kernels/cpu/rows.hpp"
@@ -80,21 +81,39 @@ void embedding_backward(const TensorView& ids, const TensorView& dout, int64_t f
   }
 }
 
-void add_positions(const TensorView& x, const TensorView& table, int64_t begin, int64_t samples,
+void add_positions(const TensorView& x, const TensorView& table, const RowPositions& positions,
                    const TensorView& out) {
-  const auto count = x.rows / samples;
   for (int64_t i = 0; i < x.rows; ++i) {
-    const auto* shift = row<double>(table, begin + i % count);
+    const auto* shift = row<double>(table, positions.of_row(i));
     for (int64_t j = 0; j < x.cols; ++j) row<double>(out, i)[j] = row<double>(x, i)[j] + shift[j];
   }
 }
 
-void add_positions_backward(const TensorView& dout, int64_t begin, int64_t samples,
-                            const TensorView& dtable) {
-  const auto count = dout.rows / samples;
+void add_positions_backward(const TensorView& dout, const RowPositions& positions, const TensorView& dtable) {
   for (int64_t i = 0; i < dout.rows; ++i) {
-    auto* sum = row<double>(dtable, begin + i % count);
+    auto* sum = row<double>(dtable, positions.of_row(i));
     for (int64_t j = 0; j < dout.cols; ++j) sum[j] += row<double>(dout, i)[j];
+  }
+}
+
+void rope(const RopeArgs& args) {
+  const auto half = args.head_dim / 2;
+  const auto sign = args.direction == Direction::forward ? 1.0 : -1.0;
+  for (int64_t r = 0; r < args.x.rows; ++r) {
+    const auto position = static_cast<double>(args.positions.of_row(r));
+    const auto* x = row<double>(args.x, r);
+    auto* y = row<double>(args.y, r);
+    for (int64_t h = 0; h < args.heads; ++h) {
+      for (int64_t i = 0; i < half; ++i) {
+        const auto power = -2.0 * static_cast<double>(i) / static_cast<double>(args.head_dim);
+        const auto angle = sign * position * std::pow(args.base, power);
+        const auto first = x[h * args.head_dim + i];
+        const auto second = x[h * args.head_dim + half + i];
+        y[h * args.head_dim + i] = first * std::cos(angle) - second * std::sin(angle);
+        y[h * args.head_dim + half + i] = first * std::sin(angle) + second * std::cos(angle);
+      }
+    }
+    for (int64_t j = args.heads * args.head_dim; j < args.x.cols; ++j) y[j] = x[j];
   }
 }
 

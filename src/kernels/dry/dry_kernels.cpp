@@ -47,25 +47,26 @@ class DryKernels final : public Kernels {
   void embedding_backward(Stream&, TensorView ids, TensorView dout, int64_t, TensorView dtable) override {
     checks::embedding_backward(ids, dout, dtable);
   }
-  void add_positions(Stream&, TensorView x, TensorView table, int64_t begin, int64_t samples,
+  void add_positions(Stream&, TensorView x, TensorView table, const RowPositions& positions,
                      TensorView out) override {
-    checks::add_positions(x, table, begin, samples, out);
+    checks::add_positions(x, table, positions, out);
   }
-  void add_positions_backward(Stream&, TensorView dout, int64_t begin, int64_t samples,
+  void add_positions_backward(Stream&, TensorView dout, const RowPositions& positions,
                               TensorView dtable) override {
-    checks::add_positions_backward(dout, begin, samples, dtable);
+    checks::add_positions_backward(dout, positions, dtable);
   }
+  void rope(Stream&, const RopeArgs& args) override { checks::rope(args); }
   void cross_entropy(Stream&, const CrossEntropyArgs& args) override { checks::cross_entropy(args); }
   void fill(Stream&, TensorView x, double) override { checks::fill(x); }
   void copy(Stream&, TensorView from, TensorView to) override { checks::copy(from, to); }
   void adamw(Stream&, const AdamWArgs& args) override { checks::adamw(args); }
-  void sgd(Stream&, TensorView parameter, TensorView gradient, double, double) override {
-    checks::sgd(parameter, gradient);
+  void sgd(Stream&, TensorView parameter, TensorView gradient, TensorView working, double, double) override {
+    checks::sgd(parameter, gradient, working);
   }
   void sum_of_squares(Stream&, TensorView x, TensorView out) override { checks::sum_of_squares(x, out); }
 
   int64_t gemm_workspace_bytes(const GemmArgs& args) override {
-    return args.c.dtype == core::DType::f32 ? gemm_.workspace_bytes(args) : 0;
+    return args.a.dtype == core::DType::f32 ? gemm_.workspace_bytes(args) : 0;
   }
   int64_t norm_backward_workspace_bytes(const NormBackwardArgs& args) override {
     return workspace::norm_backward_bytes(args, threads_);

@@ -124,22 +124,57 @@ std::vector<Case> embedding_cases() {
   return cases;
 }
 
+namespace {
+
+/// Whole samples; pieces of one block; a rank's share of a block in zigzag order that crosses its halves.
+std::vector<std::pair<std::string, RowPositions>> positions_of_rows() {
+  return {{"one", {1, 1, 1, 4, 5, 0, 0}},       {"samples", {3, 1, 7, 4, 11, 0, 0}},
+          {"wide", {4, 1, 40, 4, 44, 0, 0}},    {"pieces", {3, 2, 10, 0, 20, 0, 0}},
+          {"zigzag", {2, 1, 24, 0, 12, 6, 30}}, {"zigzag_share", {2, 3, 5, 5, 12, 12, 24}}};
+}
+
+void run_rope(Workbench& w, const RowPositions& positions, int64_t heads, int64_t head_dim) {
+  RopeArgs args;
+  args.positions = positions;
+  args.heads = heads;
+  args.head_dim = head_dim;
+  args.base = 500.0;
+  args.x = w.input(positions.rows(), heads * head_dim + 5, 1.0, 3);
+  args.y = w.output(positions.rows(), heads * head_dim + 5, 2);
+  w.kernels().rope(w.stream(), args);
+  w.result("forward", args.y);
+  args.direction = Direction::inverse;
+  args.y = args.x;
+  w.kernels().rope(w.stream(), args);
+  w.result("inverse in place", args.y);
+}
+
+}  // namespace
+
 std::vector<Case> position_cases() {
   std::vector<Case> cases;
-  for (const auto& [samples, count, width] : {std::array<int64_t, 3>{1, 1, 1}, {3, 7, 33}, {4, 40, 129}}) {
-    cases.push_back({core::format("positions_{}x{}x{}", samples, count, width),
-                     [samples = samples, count = count, width = width](Workbench& w) {
-                       const auto x = w.input(samples * count, width, 1.0, 2);
-                       const auto table = w.input(count + 5, width);
-                       const auto out = w.output(samples * count, width);
-                       const auto dtable = w.input(count + 5, width, 1.0, 3);
-                       w.kernels().add_positions(w.stream(), x, table, 4, samples, out);
-                       w.kernels().add_positions_backward(w.stream(), x, 4, samples, dtable);
-                       w.kernels().add_positions(w.stream(), x, table, 4, samples, x);
-                       w.result("out", out);
-                       w.result("dtable", dtable);
-                       w.result("in place", x);
-                     }});
+  for (const auto& [name, positions] : positions_of_rows()) {
+    for (const int64_t width : {1, 129}) {
+      cases.push_back(
+          {core::format("positions_{}_{}", name, width), [positions = positions, width](Workbench& w) {
+             const auto x = w.input(positions.rows(), width, 1.0, 2);
+             const auto table = w.input(49, width);
+             const auto out = w.output(positions.rows(), width);
+             const auto dtable = w.input(49, width, 1.0, 3);
+             w.kernels().add_positions(w.stream(), x, table, positions, out);
+             w.kernels().add_positions_backward(w.stream(), x, positions, dtable);
+             w.kernels().add_positions(w.stream(), x, table, positions, x);
+             w.result("out", out);
+             w.result("dtable", dtable);
+             w.result("in place", x);
+           }});
+    }
+    for (const auto& [heads, head_dim] : {std::pair<int64_t, int64_t>{1, 2}, {3, 64}, {1, 300}}) {
+      cases.push_back({core::format("rope_{}_{}x{}", name, heads, head_dim),
+                       [positions = positions, heads = heads, head_dim = head_dim](Workbench& w) {
+                         run_rope(w, positions, heads, head_dim);
+                       }});
+    }
   }
   return cases;
 }

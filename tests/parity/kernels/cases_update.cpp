@@ -91,7 +91,7 @@ std::vector<Case> optimizer_cases() {
     cases.push_back({core::format("sgd_{}", count), [count](Workbench& w) {
                        const auto parameter = w.input(1, count);
                        const auto gradient = w.input(1, count);
-                       w.kernels().sgd(w.stream(), parameter, gradient, 0.1, 0.5);
+                       w.kernels().sgd(w.stream(), parameter, gradient, {}, 0.1, 0.5);
                        w.result("parameter", parameter);
                        w.result("gradient", gradient);
                      }});

@@ -173,19 +173,39 @@ TEST_F(Gradients, EmbeddingAndPositions) {
   const auto ids = w.ids(8, 0, 6);
   const auto table = w.input(5, 3);
   const auto positions = w.input(6, 3);
+  const RowPositions places{2, 1, 4, 1, 2, 0, 3};  // positions 1, 3, 4, 5 of two samples
   const auto y = w.output(8, 3);
   const auto dy = w.input(8, 3);
   const auto dtable = zeros(5, 3);
   const auto dpositions = zeros(6, 3);
   const auto loss = [&] {
     w.kernels().embedding(w.stream(), ids, table, 1, y);
-    w.kernels().add_positions(w.stream(), y, positions, 2, 2, y);
+    w.kernels().add_positions(w.stream(), y, positions, places, y);
     return weighted(dy, y);
   };
   w.kernels().embedding_backward(w.stream(), ids, dy, 1, dtable);
-  w.kernels().add_positions_backward(w.stream(), dy, 2, 2, dpositions);
+  w.kernels().add_positions_backward(w.stream(), dy, places, dpositions);
   expect_gradient("table", table, dtable, loss);
   expect_gradient("positions", positions, dpositions, loss);
+}
+
+TEST_F(Gradients, RopeIsTurnedBack) {
+  RopeArgs forward;
+  forward.positions = {2, 1, 3, 1, 2, 0, 7};
+  forward.heads = 2;
+  forward.head_dim = 4;
+  forward.base = 10.0;
+  forward.x = w.input(6, 9);
+  forward.y = w.output(6, 9);
+  auto backward = forward;
+  backward.direction = Direction::inverse;
+  backward.x = w.input(6, 9);
+  backward.y = w.output(6, 9);
+  w.kernels().rope(w.stream(), backward);
+  expect_gradient("x", forward.x, backward.y, [&] {
+    w.kernels().rope(w.stream(), forward);
+    return weighted(backward.x, forward.y);
+  });
 }
 
 TEST_F(Gradients, CrossEntropyWithPaddingAndIgnoredRows) {

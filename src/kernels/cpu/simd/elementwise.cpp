@@ -20,6 +20,17 @@ void scale(float* x, float factor, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] *= factor;
 }
 
+void rotate(const float* a, const float* b, const float* cosine, const float* sine, float* y, float* z,
+            int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const float first = a[i];
+    const float second = b[i];
+    y[i] = first * cosine[i] - second * sine[i];
+    z[i] = first * sine[i] + second * cosine[i];
+  }
+}
+
 float dot(const float* a, const float* b, int64_t n) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -63,6 +74,7 @@ void add_elementwise(Simd& table) {
   table.add = add;
   table.add_bias = add_bias;
   table.scale = scale;
+  table.rotate = rotate;
   table.dot = dot;
   table.sum_of_squares = sum_of_squares;
   table.adamw = adamw;

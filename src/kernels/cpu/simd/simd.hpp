@@ -72,6 +72,9 @@ struct Simd {
   void (*add)(const float* a, const float* b, float* out, int64_t n);
   void (*add_bias)(const float* a, const float* b, const float* bias, float* out, int64_t n);
   void (*scale)(float* x, float factor, int64_t n);
+  /// (a, b) := (a · cosine − b · sine, a · sine + b · cosine), written to (y, z), which may be (a, b).
+  void (*rotate)(const float* a, const float* b, const float* cosine, const float* sine, float* y, float* z,
+                 int64_t n);
   float (*dot)(const float* a, const float* b, int64_t n);
   double (*sum_of_squares)(const float* x, int64_t n);
   void (*adamw)(float* p, float* g, float* m, float* v, int64_t n, const AdamWNumbers& numbers);
