@@ -111,7 +111,7 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
                      LayerPricer& pricer) {
   PlanPrice price;
   const auto stages = static_cast<int64_t>(plan.stages.size());
-  const auto lanes = plan::make_schedule(plan.schedule, stages, plan.microbatches);
+  const auto lanes = plan::make_schedule(plan.schedule, {stages, plan.microbatches});
   const int64_t activation = activation_bytes(model, plan.layers.front(), plan.samples_per_micro(), dtype);
   double modelled = 0, whole = 0;
   for (int64_t stage = 0; stage < stages; ++stage) {

@@ -1,5 +1,5 @@
-// Event-driven, without a queue: a stage's next action is ready as soon as the messages it needs have a time
-// of arrival, so sweeping over the stages until nothing moves visits every action once.
+// Event-driven, without a queue: a rank's next action is ready as soon as the messages it needs have a time
+// of arrival, so sweeping over the ranks until nothing moves visits every action once.
 #include "cost/simulator.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 using plan::Action;
 using plan::ActionKind;
 
-/// Messages from one stage to a neighbour: when each arrived.
+/// Messages into one stage in one direction: when each arrived.
 struct Channel {
   std::vector<double> arrivals;
   size_t received = 0;
@@ -23,7 +23,11 @@ struct Channel {
 class Clock {
  public:
   Clock(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times)
-      : lanes_(lanes), times_(times), now_(lanes.size()), down_(lanes.size()), up_(lanes.size()) {
+      : lanes_(lanes),
+        times_(times),
+        shape_{static_cast<int64_t>(lanes.size()), 1, static_cast<int64_t>(times.size() / lanes.size())},
+        now_(lanes.size()),
+        channels_(2 * times.size()) {
     result_.busy.resize(lanes.size());
     result_.timeline.resize(lanes.size());
   }
@@ -31,62 +35,71 @@ class Clock {
   Simulation run() {
     for (bool moved = true; moved;) {
       moved = false;
-      for (size_t stage = 0; stage < lanes_.size(); ++stage)
-        while (advance(stage)) moved = true;
+      for (size_t rank = 0; rank < lanes_.size(); ++rank)
+        while (advance(rank)) moved = true;
     }
     finish();
     return std::move(result_);
   }
 
  private:
-  bool advance(size_t stage) {
-    auto& done = result_.timeline[stage];
-    if (done.size() == lanes_[stage].size()) return false;
-    const Action action = lanes_[stage][done.size()];
-    const bool forward = action.kind == ActionKind::forward, last = stage + 1 == lanes_.size();
-    Channel* from = forward ? (stage == 0 ? nullptr : &down_[stage - 1]) : (last ? nullptr : &up_[stage + 1]);
-    Channel* to = forward ? (last ? nullptr : &down_[stage]) : (stage == 0 ? nullptr : &up_[stage]);
-    double begin = now_[stage];
+  Channel* channel(int64_t index) { return index < 0 ? nullptr : &channels_[static_cast<size_t>(index)]; }
+
+  bool advance(size_t rank) {
+    auto& done = result_.timeline[rank];
+    if (done.size() == lanes_[rank].size()) return false;
+    const Action action = lanes_[rank][done.size()];
+    const auto route = plan::route_of(action, static_cast<int64_t>(rank), shape_);
+    Channel *from = channel(route.from), *to = channel(route.to);
+    double begin = now_[rank];
     if (from != nullptr) {
       if (from->received == from->arrivals.size()) return false;
       begin = std::max(begin, from->arrivals[from->received++]);
     }
-    const StageTimes& t = times_[stage];
+    const StageTimes& t = times_[static_cast<size_t>(action.chunk) * lanes_.size() + rank];
+    const bool forward = action.kind == ActionKind::forward;
     const double duration = forward ? t.forward : t.backward;
     double end = begin + duration;
     done.push_back({action, begin, end});
-    result_.busy[stage] += duration;
+    result_.busy[rank] += duration;
     if (to != nullptr) {
       end = std::max(end, to->free_at());
       to->arrivals.push_back(end + (forward ? t.send_forward : t.send_backward));
     }
-    now_[stage] = end;
+    now_[rank] = end;
     return true;
   }
 
   void finish() {
-    double agreed = 0, update = 0;
-    for (size_t stage = 0; stage < lanes_.size(); ++stage) {
-      GALV_ASSERT(result_.timeline[stage].size() == lanes_[stage].size(), stage);
-      agreed = std::max(agreed, now_[stage] + times_[stage].sync);
-      update = std::max(update, times_[stage].update);
-      result_.busy[stage] += times_[stage].sync + times_[stage].update;
+    double agreed = 0, most_update = 0;
+    for (size_t rank = 0; rank < lanes_.size(); ++rank) {
+      GALV_ASSERT(result_.timeline[rank].size() == lanes_[rank].size(), rank);
+      double sync = 0, update = 0;
+      for (size_t stage = rank; stage < times_.size(); stage += lanes_.size()) {
+        sync += times_[stage].sync;
+        update += times_[stage].update;
+      }
+      agreed = std::max(agreed, now_[rank] + sync);
+      most_update = std::max(most_update, update);
+      result_.busy[rank] += sync + update;
     }
-    result_.makespan = agreed + update;
+    result_.makespan = agreed + most_update;
     for (const double busy : result_.busy) result_.wait.push_back(result_.makespan - busy);
   }
 
   const std::vector<plan::Lane>& lanes_;
   const std::vector<StageTimes>& times_;
+  plan::PipelineShape shape_;
   std::vector<double> now_;
-  std::vector<Channel> down_, up_;  // by sending stage: to the next one, to the previous one
+  std::vector<Channel> channels_;
   Simulation result_;
 };
 
 }  // namespace
 
 Simulation simulate(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times) {
-  GALV_ASSERT(lanes.size() == times.size() && !lanes.empty(), lanes.size(), times.size());
+  GALV_ASSERT(!lanes.empty() && !times.empty() && times.size() % lanes.size() == 0, lanes.size(),
+              times.size());
   return Clock(lanes, times).run();
 }
 

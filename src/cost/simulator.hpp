@@ -11,13 +11,13 @@ namespace galvatron::cost {
 /// What one stage's actions last, in seconds.
 struct StageTimes {
   double forward = 0, backward = 0;  ///< per micro-batch
-  double sync = 0;                   ///< after the lane, before all stages agree on the gradient norm
+  double sync = 0;                   ///< after the lane, before all ranks agree on the gradient norm
   double update = 0;                 ///< after that
   double send_forward = 0;           ///< an activation's way to the next stage
   double send_backward = 0;          ///< a gradient's way to the previous stage
 };
 
-/// Something that a stage does, from begin to end.
+/// Something that a pipeline rank does, from begin to end.
 struct Interval {
   plan::Action action;
   double begin = 0, end = 0;
@@ -25,13 +25,13 @@ struct Interval {
 
 struct Simulation {
   double makespan = 0;
-  std::vector<double> busy, wait;               ///< per stage; they add up to the makespan
-  std::vector<std::vector<Interval>> timeline;  ///< per stage, in the order of its lane
+  std::vector<double> busy, wait;               ///< per pipeline rank; they add up to the makespan
+  std::vector<std::vector<Interval>> timeline;  ///< per pipeline rank, in the order of its lane
 };
 
-/// Messages between neighbours travel in order, one at a time per direction, while the stages work; a stage
-/// waits where its message has not arrived or where its last message in that direction has not left. The
-/// lanes must be free of faults.
+/// `times` of the stages in the order of the model: stage k is on rank k mod lanes. Messages of one channel
+/// travel in order, one at a time, while the ranks work; a rank waits where its message has not arrived or
+/// where its last message on that channel has not left. The lanes must be free of faults.
 Simulation simulate(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times);
 
 }  // namespace galvatron::cost

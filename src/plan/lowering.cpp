@@ -78,7 +78,7 @@ StageProgram lower_stage(const Plan& plan, const spec::ModelSpec& model, int64_t
   result.stages = static_cast<int64_t>(plan.stages.size());
   result.stage = plan.stage_of_rank(rank);
   result.first_rank = result.stage * plan.ranks_per_stage();
-  const auto lanes = make_schedule(plan.schedule, result.stages, plan.microbatches);
+  const auto lanes = make_schedule(plan.schedule, {result.stages, plan.microbatches});
   // The proof before every launch: no plan whose lanes could hang gets as far as memory.
   if (const auto fault = find_fault(lanes))
     throw core::InternalError(core::format("the schedule cannot be played: {}", *fault));

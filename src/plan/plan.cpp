@@ -159,6 +159,8 @@ std::vector<std::string> faults_of(const Plan& plan, const spec::ModelSpec& mode
   } else {
     if (plan.world % stages != 0) faults.add(format("{} stages do not divide {} ranks", stages, plan.world));
     check_stages(plan, model, faults);
+    if (plan.microbatches >= 1)
+      if (const auto reason = illegal_reason(plan.schedule, {stages, plan.microbatches})) faults.add(*reason);
   }
   if (static_cast<int64_t>(plan.layers.size()) != model.size()) {
     faults.add(format("the plan has strategies for {} layers, but the model has {}", plan.layers.size(),

@@ -1,6 +1,4 @@
-// Names of schedules, and the proof that lanes neither hang nor lose work. The proof plays all lanes at once
-// with the weakest messages the runtime may rely on: a send completes only when its receive is posted, a
-// receive is posted only when its action is next, and one send per direction may be under way.
+// The schedules by name, what their lanes have in common, and the routes of their messages.
 #include "plan/schedule.hpp"
 
 #include <algorithm>
@@ -20,106 +18,6 @@ const ScheduleRow& row_of(ScheduleKind kind) {
   return *row;
 }
 
-std::string_view name_of(ActionKind kind) {
-  return kind == ActionKind::forward ? "forward" : "backward";
-}
-
-std::string to_string(const Action& action) {
-  return core::format("{}({})", name_of(action.kind), action.micro);
-}
-
-int64_t micros_of(const std::vector<Lane>& lanes) {
-  int64_t micros = 0;
-  for (const Lane& lane : lanes)
-    for (const Action& action : lane) micros = std::max<int64_t>(micros, int64_t{action.micro} + 1);
-  return micros;
-}
-
-/// Every micro-batch forward once, then backward once.
-std::optional<std::string> find_lost_work(const Lane& lane, size_t stage, int64_t micros) {
-  std::vector<int> forwards(static_cast<size_t>(micros)), backwards(static_cast<size_t>(micros));
-  for (const Action& action : lane) {
-    if (action.micro < 0)
-      return core::format("stage {}: {} has no such micro-batch", stage, to_string(action));
-    if (action.chunk != 0)
-      return core::format("stage {}: {} names chunk {}, but a stage is one chunk", stage, to_string(action),
-                          action.chunk);
-    const auto micro = static_cast<size_t>(action.micro);
-    const bool forward = action.kind == ActionKind::forward;
-    if (!forward && forwards[micro] == 0)
-      return core::format("stage {}: {} comes before its forward", stage, to_string(action));
-    if (++(forward ? forwards : backwards)[micro] > 1)
-      return core::format("stage {}: {} comes twice", stage, to_string(action));
-  }
-  for (int64_t micro = 0; micro < micros; ++micro) {
-    const auto i = static_cast<size_t>(micro);
-    if (forwards[i] == 0) return core::format("stage {}: forward({}) is missing", stage, micro);
-    if (backwards[i] == 0) return core::format("stage {}: backward({}) is missing", stage, micro);
-  }
-  return std::nullopt;
-}
-
-/// Messages from one stage to its neighbour in one direction.
-struct Channel {
-  int32_t under_way = -1;  ///< micro-batch whose send has not completed
-};
-
-/// All lanes played together.
-class Rehearsal {
- public:
-  explicit Rehearsal(const std::vector<Lane>& lanes)
-      : lanes_(lanes), at_(lanes.size()), down_(lanes.size()), up_(lanes.size()) {}
-
-  std::optional<std::string> run() {
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (size_t stage = 0; stage < lanes_.size(); ++stage)
-        while (!fault_ && advance(stage)) moved = true;
-      if (fault_) return fault_;
-    }
-    std::vector<std::string> stuck;
-    for (size_t stage = 0; stage < lanes_.size(); ++stage)
-      if (at_[stage] < lanes_[stage].size())
-        stuck.push_back(core::format("stage {} waits at {}", stage, to_string(lanes_[stage][at_[stage]])));
-    if (stuck.empty()) return std::nullopt;
-    return "the lanes hang: " + core::join(stuck, ", ");
-  }
-
- private:
-  /// Channel from which the action receives, and the one on which it sends; null at the ends of the pipeline.
-  Channel* source(size_t stage, ActionKind kind) {
-    if (kind == ActionKind::forward) return stage == 0 ? nullptr : &down_[stage - 1];
-    return stage + 1 == lanes_.size() ? nullptr : &up_[stage + 1];
-  }
-  Channel* target(size_t stage, ActionKind kind) {
-    if (kind == ActionKind::forward) return stage + 1 == lanes_.size() ? nullptr : &down_[stage];
-    return stage == 0 ? nullptr : &up_[stage];
-  }
-
-  bool advance(size_t stage) {
-    if (at_[stage] == lanes_[stage].size()) return false;
-    const Action action = lanes_[stage][at_[stage]];
-    Channel* from = source(stage, action.kind);
-    Channel* to = target(stage, action.kind);
-    if (from != nullptr && from->under_way < 0) return false;
-    if (from != nullptr && from->under_way != action.micro) {
-      fault_ = core::format("stage {} wants {} next, but its neighbour sends micro-batch {} first", stage,
-                            to_string(action), from->under_way);
-      return false;
-    }
-    if (to != nullptr && to->under_way >= 0) return false;
-    if (from != nullptr) from->under_way = -1;
-    if (to != nullptr) to->under_way = action.micro;
-    ++at_[stage];
-    return true;
-  }
-
-  const std::vector<Lane>& lanes_;
-  std::vector<size_t> at_;
-  std::vector<Channel> down_, up_;
-  std::optional<std::string> fault_;
-};
-
 }  // namespace
 
 std::string_view name_of(ScheduleKind kind) {
@@ -135,27 +33,54 @@ ScheduleKind schedule_named(std::string_view name) {
   throw core::UserError(core::format("unknown schedule '{}'; there are {}", name, core::join(names, ", ")));
 }
 
-std::vector<Lane> make_schedule(ScheduleKind kind, int64_t stages, int64_t micros) {
-  GALV_ASSERT(stages >= 1 && micros >= 1, stages, micros);
+std::optional<std::string> illegal_reason(ScheduleKind kind, const PipelineShape& shape) {
+  const ScheduleRow& row = row_of(kind);
+  if (shape.chunks > 1 && row.interleaves == Interleaves::no)
+    return core::format("schedule '{}' plays one stage per rank, not {} virtual stages; 'interleaved' does",
+                        row.name, shape.chunks);
+  if (shape.chunks > 1 && shape.ranks == 1)
+    return core::format("{} virtual stages need a pipeline of at least 2 ranks", shape.chunks);
+  if (row.interleaves == Interleaves::yes && shape.micros % shape.ranks != 0)
+    return core::format("schedule '{}' needs a number of micro-batches that {} pipeline ranks divide, not {}",
+                        row.name, shape.ranks, shape.micros);
+  return std::nullopt;
+}
+
+std::vector<Lane> make_schedule(ScheduleKind kind, const PipelineShape& shape) {
+  GALV_ASSERT(shape.ranks >= 1 && shape.micros >= 1 && shape.chunks >= 1, shape.ranks, shape.micros,
+              shape.chunks);
+  const auto reason = illegal_reason(kind, shape);
+  GALV_ASSERT(!reason, reason.value_or(""));
   std::vector<Lane> lanes;
-  for (int64_t stage = 0; stage < stages; ++stage) lanes.push_back(row_of(kind).lane(stage, stages, micros));
+  for (int64_t rank = 0; rank < shape.ranks; ++rank) lanes.push_back(row_of(kind).lane(rank, shape));
   return lanes;
 }
 
-int64_t in_flight(const Lane& lane) {
+Lane evaluation_lane(const PipelineShape& shape) {
+  Lane lane;
+  lane.reserve(static_cast<size_t>(shape.micros * shape.chunks));
+  for (int64_t first = 0; first < shape.micros; first += shape.ranks)
+    for (int64_t chunk = 0; chunk < shape.chunks; ++chunk)
+      for (auto micro = first; micro < std::min(first + shape.ranks, shape.micros); ++micro)
+        lane.push_back({ActionKind::forward, static_cast<int32_t>(micro), static_cast<int32_t>(chunk)});
+  return lane;
+}
+
+int64_t in_flight(const Lane& lane, int32_t chunk) {
   int64_t now = 0, most = 0;
   for (const Action& action : lane) {
+    if (action.chunk != chunk) continue;
     now += action.kind == ActionKind::forward ? 1 : -1;
     most = std::max(most, now);
   }
   return most;
 }
 
-std::optional<std::string> find_fault(const std::vector<Lane>& lanes) {
-  const int64_t micros = micros_of(lanes);
-  for (size_t stage = 0; stage < lanes.size(); ++stage)
-    if (auto lost = find_lost_work(lanes[stage], stage, micros)) return lost;
-  return Rehearsal(lanes).run();
+Route route_of(const Action& action, int64_t rank, const PipelineShape& shape) {
+  const auto stage = action.chunk * shape.ranks + rank;
+  const bool first = stage == 0, last = stage + 1 == shape.stages();
+  if (action.kind == ActionKind::forward) return {first ? -1 : 2 * stage, last ? -1 : 2 * (stage + 1)};
+  return {last ? -1 : 2 * stage + 1, first ? -1 : 2 * (stage - 1) + 1};
 }
 
 }  // namespace galvatron::plan

@@ -51,7 +51,7 @@ TaskSolver::TaskSolver(const SearchContext& context, const Task& task, int64_t m
 
 void TaskSolver::fill_tables() {
   const Division& division = *task_.division;
-  const auto lanes = plan::make_schedule(task_.schedule, division.stages, task_.micros);
+  const auto lanes = plan::make_schedule(task_.schedule, {division.stages, task_.micros});
   const int64_t samples = task_.batch / task_.micros, ranks = division.degrees.ranks();
   const int64_t activation =
       cost::activation_bytes(context_.model, division.degrees, samples, context_.options.dtype);

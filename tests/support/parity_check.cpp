@@ -10,10 +10,7 @@
 #include "support/tolerances.hpp"
 
 namespace galvatron::testing {
-namespace {
 
-/// ‖Δ‖ ≤ tolerance · max(‖g‖, floor · ‖g_all‖ / √tensors); gradients of norms without the floor: theirs are
-/// never near zero.
 void expect_close(const std::vector<Deviation>& list, double tolerance, const std::string& what) {
   double all = 0;
   for (const auto& d : list) all += d.reference * d.reference;
@@ -25,9 +22,13 @@ void expect_close(const std::vector<Deviation>& list, double tolerance, const st
   }
 }
 
+namespace {
+
 void expect_near(double got, double expected, double tolerance, const std::string& what) {
   EXPECT_NEAR(got, expected, tolerance * std::abs(expected)) << what;
 }
+
+}  // namespace
 
 void expect_series(const std::vector<double>& got, const std::vector<double>& expected, double tolerance,
                    const std::string& what) {
@@ -35,6 +36,8 @@ void expect_series(const std::vector<double>& got, const std::vector<double>& ex
   for (size_t i = 0; i < got.size(); ++i)
     expect_near(got[i], expected[i], tolerance, what + " of step " + std::to_string(i));
 }
+
+namespace {
 
 void expect_planned(const RunResult& run) {
   EXPECT_EQ(run.high_water_bytes, run.planned_bytes) << "memory reached and planned";

@@ -14,6 +14,13 @@ RunOptions sgd_run();
 /// Twenty AdamW steps (or fewer) with warm-up, decay and clipping active.
 RunOptions adamw_run(int64_t steps = 20);
 
+/// Per tensor ‖Δ‖ ≤ tolerance · max(‖g‖, floor · ‖g_all‖ / √tensors); norms of layers without the floor:
+/// theirs are never near zero.
+void expect_close(const std::vector<Deviation>& list, double tolerance, const std::string& what);
+/// Number by number |Δ| ≤ tolerance · |expected|.
+void expect_series(const std::vector<double>& got, const std::vector<double>& expected, double tolerance,
+                   const std::string& what);
+
 class ParityCheck {
  public:
   /// All ranks of `world` check the same plans in the same order.

@@ -17,6 +17,13 @@ double element(const std::byte* data, core::DType dtype, int64_t i) {
                                    : reinterpret_cast<const float*>(data)[i];
 }
 
+void set_element(std::byte* data, core::DType dtype, int64_t i, double value) {
+  if (dtype == core::DType::f64)
+    reinterpret_cast<double*>(data)[i] = value;
+  else
+    reinterpret_cast<float*>(data)[i] = static_cast<float>(value);
+}
+
 Tensors read(const std::vector<store::TensorInfo>& infos, const std::vector<store::Piece>& pieces,
              const std::string& prefix = "model/") {
   Tensors tensors;
@@ -35,6 +42,18 @@ Tensors read(const std::vector<store::TensorInfo>& infos, const std::vector<stor
 }
 
 }  // namespace
+
+void set_weights(runtime::Session& session, const std::vector<store::TensorInfo>& tensors,
+                 const InitialWeight& initial) {
+  const auto held =
+      runtime::pieces_of(session.stage(), session.model(), tensors, runtime::SnapshotUse::loading);
+  for (const auto& piece : held) {
+    const auto& tensor = tensors[static_cast<size_t>(piece.tensor)];
+    if (!tensor.name.starts_with("model/")) continue;
+    for (int64_t e = 0; e < piece.count; ++e)
+      set_element(piece.data, tensor.dtype, e, initial(tensor, piece.offset + e));
+  }
+}
 
 spec::ModelSpec small_model(int64_t blocks, int64_t hidden, int64_t heads, int64_t vocab, int64_t seq) {
   deck::ModelSection section;
@@ -67,8 +86,12 @@ RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::Model
   };
   runtime::Session session(world, *device, *kernels, plan, model, settings);
   live = &session;
-  runtime::Loader loader(
-      *data, [&](int64_t sample) { return order.offset_of(sample); }, plan, model, world.rank());
+  if (options.initial) set_weights(session, result.tensors, options.initial);
+  auto offset_of = [&](int64_t sample) {
+    return options.data != nullptr ? sample * order.window_tokens() : order.offset_of(sample);
+  };
+  runtime::Loader loader(options.data != nullptr ? *options.data : *data, offset_of, plan, model,
+                         world.rank());
   for (int64_t step = 0; step < options.steps; ++step) {
     loader.seek(step * plan.batch);
     const auto done = session.step(loader, options.train, step);

@@ -20,11 +20,18 @@ namespace galvatron::testing {
 /// Values of whole tensors by name; NaN where another rank has them.
 using Tensors = std::map<std::string, std::vector<double>>;
 
+/// Element i of a whole tensor ("model/…").
+using InitialWeight = std::function<double(const store::TensorInfo& tensor, int64_t i)>;
+
 struct RunOptions {
   core::DType dtype = core::DType::f32;
   int64_t steps = 1;
   deck::TrainSection train;
   uint64_t seed = 7;
+  /// Tokens to train on instead of the seeded ones: sample n begins at n · (seq + 1).
+  const store::Dataset* data = nullptr;
+  /// First weights instead of the seeded ones.
+  InitialWeight initial;
 };
 
 struct RunResult {
@@ -43,6 +50,10 @@ struct RunResult {
 /// (1 % of the whole), and small enough that fp32 rounding of the key bias' gradient, whose true value is
 /// zero, stays below the tests' floor.
 spec::ModelSpec small_model(int64_t blocks, int64_t hidden, int64_t heads, int64_t vocab, int64_t seq);
+
+/// Gives a session other weights, wherever this rank holds them.
+void set_weights(runtime::Session& session, const std::vector<store::TensorInfo>& tensors,
+                 const InitialWeight& initial);
 
 /// Collective over `world`.
 RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model,

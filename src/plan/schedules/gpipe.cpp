@@ -4,11 +4,12 @@
 
 namespace galvatron::plan {
 
-Lane gpipe_lane(int64_t, int64_t, int64_t micros) {
+Lane gpipe_lane(int64_t, const PipelineShape& shape) {
   Lane lane;
-  lane.reserve(static_cast<size_t>(2 * micros));
+  lane.reserve(static_cast<size_t>(2 * shape.micros));
   for (ActionKind kind : {ActionKind::forward, ActionKind::backward})
-    for (int64_t micro = 0; micro < micros; ++micro) lane.push_back({kind, static_cast<int32_t>(micro)});
+    for (int64_t micro = 0; micro < shape.micros; ++micro)
+      lane.push_back({kind, static_cast<int32_t>(micro)});
   return lane;
 }
 

@@ -1,24 +1,34 @@
 // One forward, one backward (PipeDream-Flush; Narayanan et al., arXiv 2104.04473): after a warm-up just long
-// enough to keep the later stages busy, each stage alternates, so that no more than `stages − stage`
-// micro-batches are in flight.
+// enough to keep the later ranks busy, each rank alternates, so that no more than `ranks − rank`
+// micro-batches are in flight. The eager form (Zhuang et al., arXiv 2211.05322) warms up twice as long: each
+// message then has the time of one more action to arrive, and 2·(ranks − rank) − 1 micro-batches are in
+// flight.
 #include <algorithm>
 
 #include "plan/schedules/lanes.hpp"
 
 namespace galvatron::plan {
+namespace {
 
-Lane one_f_one_b_lane(int64_t stage, int64_t stages, int64_t micros) {
-  const int64_t warm_up = std::min(stages - 1 - stage, micros);
-  Lane lane;
-  lane.reserve(static_cast<size_t>(2 * micros));
-  for (int64_t micro = 0; micro < warm_up; ++micro)
-    lane.push_back({ActionKind::forward, static_cast<int32_t>(micro)});
-  for (int64_t micro = 0; micro < micros; ++micro) {
-    if (micro + warm_up < micros)
-      lane.push_back({ActionKind::forward, static_cast<int32_t>(micro + warm_up)});
-    lane.push_back({ActionKind::backward, static_cast<int32_t>(micro)});
-  }
-  return lane;
+Lane warmed_up(int64_t warm_up, int64_t micros) {
+  return alternate(
+      std::min(warm_up, micros), micros,
+      [](int64_t i) {
+        return Action{ActionKind::forward, static_cast<int32_t>(i)};
+      },
+      [](int64_t i) {
+        return Action{ActionKind::backward, static_cast<int32_t>(i)};
+      });
+}
+
+}  // namespace
+
+Lane one_f_one_b_lane(int64_t rank, const PipelineShape& shape) {
+  return warmed_up(shape.ranks - 1 - rank, shape.micros);
+}
+
+Lane eager_one_f_one_b_lane(int64_t rank, const PipelineShape& shape) {
+  return warmed_up(2 * (shape.ranks - 1 - rank), shape.micros);
 }
 
 }  // namespace galvatron::plan

@@ -15,6 +15,7 @@
 #include "kernels/backends.hpp"
 #include "kernels/cpu/simd/simd.hpp"
 #include "kernels/kernels.hpp"
+#include "parity/kernels/sixteen_bits.hpp"
 
 namespace galvatron::kernels::test {
 
@@ -28,11 +29,13 @@ struct Result {
 
 class Workbench {
  public:
-  Workbench(DeviceKind kind, DType dtype, int threads)
+  /// The values of inputs are exact in `exact` (f32, bf16 or f16) whatever the element type.
+  Workbench(DeviceKind kind, DType dtype, int threads, DType exact = DType::f32)
       : device_(device::make_device(kind)),
         stream_(device_->make_stream()),
         kernels_(make_kernels(*device_, threads)),
-        dtype_(dtype) {}
+        dtype_(dtype),
+        exact_(exact) {}
 
   /// On the cpu with the inner loops of one instruction-set level.
   Workbench(const Simd& simd, DType dtype, int threads)
@@ -44,13 +47,17 @@ class Workbench {
   Kernels& kernels() { return *kernels_; }
   Stream& stream() { return *stream_; }
   DType dtype() const { return dtype_; }
+  /// The type that sums are kept in.
+  DType sums() const { return dtype_ == DType::f64 ? DType::f64 : DType::f32; }
 
-  /// Uniform in ±spread, exact in fp32; rows are `gap` elements apart.
+  /// Uniform in ±spread; rows are `gap` elements apart.
   TensorView input(int64_t rows, int64_t cols, double spread = 1.0, int64_t gap = 0) {
-    const auto view = make(dtype_, rows, cols, gap);
-    std::uniform_real_distribution<float> random(static_cast<float>(-spread), static_cast<float>(spread));
-    each(view, [&](int64_t, int64_t) { return static_cast<double>(random(random_)); });
-    return view;
+    return random(dtype_, rows, cols, spread, gap);
+  }
+
+  /// The same in the type of sums.
+  TensorView input_sums(int64_t rows, int64_t cols, double spread = 1.0, int64_t gap = 0) {
+    return random(sums(), rows, cols, spread, gap);
   }
 
   /// Holds NaN, so that what is not overwritten shows.
@@ -96,15 +103,19 @@ class Workbench {
 
   static double get(const TensorView& view, int64_t i, int64_t j) {
     const auto at = i * view.row_stride + j;
-    return view.dtype == DType::f32 ? static_cast<double>(view.as<float>()[at]) : view.as<double>()[at];
+    if (view.dtype == DType::f32) return static_cast<double>(view.as<float>()[at]);
+    if (view.dtype == DType::f64) return view.as<double>()[at];
+    return sixteen_bits(view.dtype).decode(view.as<uint16_t>()[at]);
   }
 
   static void set(const TensorView& view, int64_t i, int64_t j, double value) {
     const auto at = i * view.row_stride + j;
     if (view.dtype == DType::f32) {
       view.as<float>()[at] = static_cast<float>(value);
-    } else {
+    } else if (view.dtype == DType::f64) {
       view.as<double>()[at] = value;
+    } else {
+      view.as<uint16_t>()[at] = sixteen_bits(view.dtype).encode(value);
     }
   }
 
@@ -120,7 +131,7 @@ class Workbench {
   }
 
  private:
-  static constexpr double guard = 12345.0;
+  static constexpr double guard = 12288.0;  // exact in every type
 
   TensorView make(DType dtype, int64_t rows, int64_t cols, int64_t gap) {
     buffers_.emplace_back(*device_, rows * (cols + gap) * core::size_of(dtype) + 64);
@@ -131,6 +142,16 @@ class Workbench {
       }
       guarded_.push_back(view);
     }
+    return view;
+  }
+
+  TensorView random(DType dtype, int64_t rows, int64_t cols, double spread, int64_t gap) {
+    const auto view = make(dtype, rows, cols, gap);
+    std::uniform_real_distribution<float> number(static_cast<float>(-spread), static_cast<float>(spread));
+    each(view, [&](int64_t, int64_t) {
+      const auto value = static_cast<double>(number(random_));
+      return exact_ == DType::f32 ? value : sixteen_bits(exact_).decode(sixteen_bits(exact_).encode(value));
+    });
     return view;
   }
 
@@ -148,6 +169,7 @@ class Workbench {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Kernels> kernels_;
   DType dtype_;
+  DType exact_ = DType::f32;
   std::mt19937_64 random_{20260607};
   std::deque<device::Buffer> buffers_;
   std::vector<TensorView> guarded_;

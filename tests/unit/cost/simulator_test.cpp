@@ -12,7 +12,7 @@ using plan::make_schedule;
 using plan::ScheduleKind;
 
 Simulation played(ScheduleKind kind, int64_t micros, const std::vector<StageTimes>& times) {
-  return simulate(make_schedule(kind, static_cast<int64_t>(times.size()), micros), times);
+  return simulate(make_schedule(kind, {static_cast<int64_t>(times.size()), micros}), times);
 }
 
 TEST(Simulator, OneStageIsASum) {

@@ -75,7 +75,9 @@ TEST(PlanFile, SaysWhatIsWrong) {
       {{"world = 4", "worl = 4"}, "'world' is missing"},
       {{"world = 4", "worl = 4"}, "p.toml:4: unknown key 'worl' (did you mean 'world'?)"},
       {{"batch = 8", "batch = \"8\""}, "p.toml:5: batch must be an integer from 1 to"},
-      {{"schedule = \"1f1b\"", "schedule = \"1b1f\""}, "unknown schedule '1b1f'; there are '1f1b', 'gpipe'"},
+      {{"schedule = \"1f1b\"", "schedule = \"1b1f\""},
+       "unknown schedule '1b1f'; there are '1f1b', 'gpipe', "
+       "'eager-1f1b', 'interleaved'"},
       {{"[[0, 4], [5, 7]]", "[[0, 4], 5]"}, "stages must be a list of [first layer, last layer]"},
       {{"[[0, 4], [5, 7]]", "[[0, 4], [6, 7]]"}, "stage 1 starts at layer 6, but layer 5 is next"},
       {{"dp = 2", "dq = 2"}, "[[layer]] unknown key 'dq' (did you mean 'dp'?)"},
