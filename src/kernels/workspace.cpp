@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/rows.hpp"
 #include "kernels/cpu/simd/simd.hpp"
 
 namespace galvatron::kernels::workspace {
@@ -18,9 +19,10 @@ bool is_fp64(const TensorView& view) {
 
 }  // namespace
 
-int64_t attention_backward_parts(const AttentionBackwardArgs& args, int threads) {
+int64_t attention_backward_shares(const AttentionBackwardArgs& args, int threads) {
   const auto items = std::max<int64_t>(args.samples * args.kv_heads, 1);
-  const auto blocks = (args.positions + attention_block - 1) / attention_block;
+  const auto keys = attention_span(args.part, args.positions).key_end;
+  const auto blocks = (keys + attention_block - 1) / attention_block;
   return std::clamp<int64_t>((threads + items - 1) / items, 1, std::max<int64_t>(blocks, 1));
 }
 
@@ -48,8 +50,10 @@ int64_t attention_backward_bytes(const AttentionBackwardArgs& args, int threads)
   if (is_fp64(args.q)) return 0;
   const auto rows = args.samples * args.positions;
   const auto deltas = rows * args.heads;
-  const auto partial_dq = (attention_backward_parts(args, threads) - 1) * rows * args.heads * args.head_dim;
-  return (threads * attention_backward_floats_per_thread(args.head_dim) + deltas + partial_dq) * float_bytes;
+  // dq itself holds the first sum where its elements are fp32.
+  const auto sums = attention_backward_shares(args, threads) - (args.dq.dtype == core::DType::f32 ? 1 : 0);
+  const auto dq = sums * rows * args.heads * args.head_dim;
+  return (threads * attention_backward_floats_per_thread(args.head_dim) + deltas + dq) * float_bytes;
 }
 
 }  // namespace galvatron::kernels::workspace

@@ -13,9 +13,9 @@ constexpr int64_t padded_head_dim(int64_t head_dim) {
   return (head_dim + 31) / 32 * 32;
 }
 
-/// Into how many parts the keys of one (sample, key/value head) are dealt in the backward, so that all
+/// Into how many shares the keys of one (sample, key/value head) are dealt in the backward, so that all
 /// threads have work.
-int64_t attention_backward_parts(const AttentionBackwardArgs& args, int threads);
+int64_t attention_backward_shares(const AttentionBackwardArgs& args, int threads);
 
 /// Floats of private blocks per thread.
 int64_t attention_floats_per_thread(int64_t head_dim);

@@ -20,6 +20,10 @@ bool is_fp32(const TensorView& view) {
   return view.dtype == core::DType::f32;
 }
 
+bool is_fp64(const TensorView& view) {
+  return view.dtype == core::DType::f64;
+}
+
 class CpuKernels final : public Kernels {
  public:
   CpuKernels(int threads, const Simd& simd) : threads_(threads), fp32_(threads, simd) {}
@@ -53,17 +57,14 @@ class CpuKernels final : public Kernels {
 
   void attention(Stream&, const AttentionArgs& args) override {
     checks::attention(args);
-    GALV_ASSERT(args.part == AttentionPart::diagonal && args.write == Write::overwrite);
     checks::workspace("attention", args.workspace, attention_workspace_bytes(args));
-    is_fp32(args.q) ? fp32_.attention(args) : fp64::attention(args);
+    is_fp64(args.q) ? fp64::attention(args) : fp32_.attention(args);
   }
 
   void attention_backward(Stream&, const AttentionBackwardArgs& args) override {
     checks::attention_backward(args);
-    GALV_ASSERT(args.part == AttentionPart::diagonal && args.write_q == Write::overwrite &&
-                args.write_kv == Write::overwrite);
     checks::workspace("attention_backward", args.workspace, attention_backward_workspace_bytes(args));
-    is_fp32(args.q) ? fp32_.attention_backward(args) : fp64::attention_backward(args);
+    is_fp64(args.q) ? fp64::attention_backward(args) : fp32_.attention_backward(args);
   }
 
   void add(Stream&, TensorView a, TensorView b, TensorView bias, TensorView out) override {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/compute.hpp"
 #include "device/tensor.hpp"
 
 namespace galvatron::kernels {
@@ -25,6 +26,27 @@ struct TokenOrder {
 template <class Args>
 TokenOrder token_order(const Args& args) {
   return {args.samples, args.positions / args.pieces};
+}
+
+/// What one part of an attention covers: the queries [query_begin, query_end), each with the keys
+/// [0, key_end), or, where causal, those up to its own position.
+struct AttentionSpan {
+  int64_t query_begin, query_end, key_end;
+  bool causal;
+
+  int64_t keys_of(int64_t query) const { return causal ? query + 1 : key_end; }
+};
+
+inline AttentionSpan attention_span(core::AttentionPart part, int64_t positions) {
+  switch (part) {
+    case core::AttentionPart::earlier:
+      return {0, positions, positions / 2, false};
+    case core::AttentionPart::later:
+      return {positions / 2, positions, positions, false};
+    case core::AttentionPart::diagonal:
+      break;
+  }
+  return {0, positions, positions, true};
 }
 
 }  // namespace galvatron::kernels

@@ -1,6 +1,4 @@
-// Normalisation, activations and attention.
-
-#include <cmath>
+// Normalisation and activations.
 
 #include "core/format.hpp"
 #include "parity/kernels/cases.hpp"
@@ -40,63 +38,6 @@ void run_norm(Workbench& w, const NormCase& c) {
   w.result("dx", backward.dx);
   w.result("dgamma", backward.dgamma);
   if (c.beta) w.result("dbeta", backward.dbeta);
-}
-
-struct AttentionCase {
-  int64_t samples, positions, pieces, heads, kv_heads, head_dim;
-};
-
-template <class Args>
-void set_dims(Args& args, const AttentionCase& c) {
-  args.samples = c.samples;
-  args.positions = c.positions;
-  args.pieces = c.pieces;
-  args.heads = c.heads;
-  args.kv_heads = c.kv_heads;
-  args.head_dim = c.head_dim;
-  args.scale = 1.0 / std::sqrt(static_cast<double>(c.head_dim));
-}
-
-/// Columns [begin, begin + count).
-TensorView columns(TensorView view, int64_t begin, int64_t count) {
-  if (view.data) view.data += begin * core::size_of(view.dtype);
-  view.cols = count;
-  return view;
-}
-
-void run_attention(Workbench& w, const AttentionCase& c) {
-  const auto rows = c.samples * c.positions;
-  const auto q_cols = c.heads * c.head_dim;
-  const auto kv_cols = c.kv_heads * c.head_dim;
-  const auto qkv = w.input(rows, q_cols + 2 * kv_cols, 2.0);
-  const auto dqkv = w.output(rows, q_cols + 2 * kv_cols);
-  AttentionArgs forward;
-  set_dims(forward, c);
-  forward.q = columns(qkv, 0, q_cols);
-  forward.k = columns(qkv, q_cols, kv_cols);
-  forward.v = columns(qkv, q_cols + kv_cols, kv_cols);
-  forward.out = w.output(rows, q_cols, 3);
-  forward.lse = w.output(rows, c.heads);
-  forward.workspace = w.scratch(w.kernels().attention_workspace_bytes(forward));
-  w.kernels().attention(w.stream(), forward);
-  AttentionBackwardArgs backward;
-  set_dims(backward, c);
-  backward.q = forward.q;
-  backward.k = forward.k;
-  backward.v = forward.v;
-  backward.out = forward.out;
-  backward.lse = forward.lse;
-  backward.dout = w.input(rows, q_cols, 1.0, 5);
-  backward.dq = columns(dqkv, 0, q_cols);
-  backward.dk = columns(dqkv, q_cols, kv_cols);
-  backward.dv = columns(dqkv, q_cols + kv_cols, kv_cols);
-  backward.workspace = w.scratch(w.kernels().attention_backward_workspace_bytes(backward));
-  w.kernels().attention_backward(w.stream(), backward);
-  w.result("out", forward.out);
-  w.result("lse", forward.lse);
-  w.result("dq", backward.dq);
-  w.result("dk", backward.dk);
-  w.result("dv", backward.dv);
 }
 
 }  // namespace
@@ -142,19 +83,6 @@ std::vector<Case> activation_cases() {
                          w.result("dx", dx);
                        }});
     }
-  }
-  return cases;
-}
-
-std::vector<Case> attention_cases() {
-  std::vector<Case> cases;
-  for (const auto& c : {AttentionCase{1, 1, 1, 1, 1, 1}, AttentionCase{2, 6, 3, 2, 2, 5},
-                        AttentionCase{1, 97, 1, 3, 1, 16}, AttentionCase{2, 192, 2, 4, 2, 32},
-                        AttentionCase{1, 250, 2, 2, 1, 64}, AttentionCase{1, 300, 3, 1, 1, 80},
-                        AttentionCase{2, 95, 1, 2, 2, 128}, AttentionCase{1, 130, 1, 6, 2, 33}}) {
-    cases.push_back({core::format("attention_b{}_s{}_pieces{}_heads{}on{}_width{}", c.samples, c.positions,
-                                  c.pieces, c.heads, c.kv_heads, c.head_dim),
-                     [c](Workbench& w) { run_attention(w, c); }});
   }
   return cases;
 }

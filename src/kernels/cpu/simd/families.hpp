@@ -10,6 +10,7 @@ void add_activation(Simd& table);
 void add_norm(Simd& table);
 void add_softmax(Simd& table);
 void add_attention(Simd& table);
+void add_attention_backward(Simd& table);
 
 /// This level's complete table.
 const Simd& table();

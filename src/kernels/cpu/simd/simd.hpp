@@ -34,36 +34,62 @@ struct AdamWNumbers {
       inverse_root_correction2, eps;
 };
 
+/// How a number lies in memory. All arithmetic is fp32.
+enum class Element : uint8_t { f32, bf16, f16 };
+
+/// Rows of a matrix, from one of its columns in row 0 on; the stride counts elements.
+struct HeadInput {
+  const void* data;
+  int64_t stride;
+  Element element;
+};
+struct HeadOutput {
+  void* data;
+  int64_t stride;
+  Element element;
+};
+
 /// Where the rows of one head are: token (sample, position) is row position / piece · samples · piece +
 /// sample · piece + position % piece.
 struct HeadTokens {
-  int64_t sample, samples, piece, positions, head_dim;
+  int64_t sample, samples, piece, head_dim;
 };
 
-/// Forward of `attention_query_blocks` blocks of queries of one head, from `first` on. Addresses are those of
-/// the head's first column in row 0.
+/// Forward of `attention_query_blocks` blocks of queries of one head, from `first` on, against the keys
+/// [0, key_end), or, where causal, up to each query itself. merge: out and lse hold an earlier result.
 struct AttentionBlock {
   HeadTokens tokens;
-  const float *q, *k, *v;
-  float *out, *lse;
-  int64_t q_stride, k_stride, v_stride, out_stride, lse_stride;
-  int64_t first;
+  HeadInput q, k, v;
+  HeadOutput out;
+  float* lse;
+  int64_t lse_stride;
+  int64_t first, query_end, key_end;
+  bool causal, merge;
   float scale;
   float* scratch;
 };
 
 /// Backward through the keys [first, first + block) of one key/value head for all `group` query heads that
-/// read it: stores dk and dv of the block, adds to dq. Addresses are those of the first head's first column
-/// in row 0.
+/// read it and for the queries [query_begin, query_end), where causal from the key's own on: stores dk and dv
+/// of the block or adds to them, adds to dq. Inputs and outputs are those of the first head.
 struct AttentionBackwardBlock {
   HeadTokens tokens;
-  const float *q, *k, *v, *dout, *lse, *delta;
-  float *dq, *dk, *dv;
-  int64_t q_stride, k_stride, v_stride, dout_stride, lse_stride, delta_stride, dq_stride, dk_stride,
-      dv_stride;
-  int64_t group, first;
+  HeadInput q, k, v, dout;
+  const float *lse, *delta;
+  float* dq;
+  HeadOutput dk, dv;
+  int64_t lse_stride, delta_stride, dq_stride;
+  int64_t group, first, query_begin, query_end, key_end;
+  bool causal, accumulate;
   float scale;
   float* scratch;
+};
+
+/// Σ over each head's columns of dout · out for the rows [begin, end): what the softmax's gradient subtracts.
+struct AttentionDeltas {
+  HeadInput dout, out;
+  float* deltas;  ///< rows × heads
+  int64_t begin, end, heads, head_dim;
 };
 
 struct Simd {
@@ -99,6 +125,9 @@ struct Simd {
 
   void (*attention)(const AttentionBlock& block);
   void (*attention_backward)(const AttentionBackwardBlock& block);
+  void (*attention_deltas)(const AttentionDeltas& rows);
+  /// to := from, rounded to the element.
+  void (*store_row)(const float* from, int64_t n, Element element, void* to);
 };
 
 /// The tables that this processor can run, best first.

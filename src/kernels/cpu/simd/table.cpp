@@ -13,6 +13,7 @@ Simd filled() {
   add_norm(table);
   add_softmax(table);
   add_attention(table);
+  add_attention_backward(table);
   return table;
 }
 

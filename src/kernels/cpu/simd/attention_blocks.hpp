@@ -1,0 +1,117 @@
+#pragma once
+// The rows of one head on their way into packed fp32 blocks and back: rows of a fused q/k/v matrix lie far
+// apart, their elements may have 16 bits, and the products want fp32, some of it by dim.
+
+#include "kernels/cpu/simd/elements.hpp"
+#include "kernels/cpu/simd/math.hpp"
+#include "kernels/cpu/simd/tile.hpp"
+
+namespace galvatron::kernels::GALVATRON_SIMD_LEVEL {
+
+constexpr int64_t block = attention_block;
+
+inline int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/// The rows of consecutive positions, without a division for each.
+class RowWalk {
+ public:
+  RowWalk(const HeadTokens& t, int64_t first)
+      : row_(first / t.piece * t.samples * t.piece + t.sample * t.piece + first % t.piece),
+        left_(t.piece - first % t.piece),
+        piece_(t.piece),
+        jump_((t.samples - 1) * t.piece) {}
+
+  int64_t next() {
+    const auto row = row_++;
+    if (--left_ == 0) {
+      row_ += jump_;
+      left_ = piece_;
+    }
+    return row;
+  }
+
+ private:
+  int64_t row_, left_, piece_, jump_;
+};
+
+inline Vector load(const float* from) {
+  return *reinterpret_cast<const Vector*>(from);
+}
+inline void store(float* to, Vector value) {
+  *reinterpret_cast<Vector*>(to) = value;
+}
+inline Vector exponential(Vector x) {
+  return exp_of<Vector, BitsVector>(x);
+}
+
+/// Positions [first, first + count) of one head.
+struct Positions {
+  const HeadTokens* tokens;
+  int64_t first, count;
+};
+
+/// The same rows from a later column on.
+inline HeadInput columns(const HeadInput& from, int64_t begin) {
+  const void* data = nullptr;
+  with_element(from.element, from.data, [&](const auto* first) { data = first + begin; });
+  return {data, from.stride, from.element};
+}
+
+/// to (count × padded head_dim) := factor · rows, zeros beyond head_dim.
+inline void pack_rows(const Positions& p, const HeadInput& from, float factor, float* to) {
+  const auto head_dim = p.tokens->head_dim;
+  const auto width = padded(head_dim);
+  with_element(from.element, from.data, [&](const auto* data) {
+    RowWalk rows(*p.tokens, p.first);
+    for (int64_t i = 0; i < p.count; ++i) {
+      const auto* source = data + rows.next() * from.stride;
+      float* target = to + i * width;
+#pragma omp simd
+      for (int64_t d = 0; d < head_dim; ++d) target[d] = factor * widen(source[d]);
+      for (int64_t d = head_dim; d < width; ++d) target[d] = 0.0F;
+    }
+  });
+}
+
+/// to (head_dim × block) := the same rows as columns, zeros beyond the last up to whole tiles.
+inline void pack_columns(const Positions& p, const HeadInput& from, float factor, float* to) {
+  constexpr int64_t strip = 16;  // columns of one cache line
+  with_element(from.element, from.data, [&](const auto* data) {
+    RowWalk rows(*p.tokens, p.first);
+    for (int64_t i = 0; i < padded(p.count); i += strip) {
+      decltype(data) source[strip];
+      const auto here = p.count - i < 0 ? 0 : least(strip, p.count - i);
+      for (int64_t l = 0; l < here; ++l) source[l] = data + rows.next() * from.stride;
+      for (int64_t d = 0; d < p.tokens->head_dim; ++d) {
+        float* target = to + d * block + i;
+        for (int64_t l = 0; l < here; ++l) target[l] = factor * widen(source[l][d]);
+        for (int64_t l = here; l < strip; ++l) target[l] = 0.0F;
+      }
+    }
+  });
+}
+
+/// rows of the matrix := (or, accumulating, +=) factor · those of a packed block.
+inline void unpack_rows(const Positions& p, const float* from, float factor, Store mode,
+                        const HeadOutput& to) {
+  const auto width = padded(p.tokens->head_dim);
+  with_element(to.element, to.data, [&](auto* data) {
+    RowWalk rows(*p.tokens, p.first);
+    for (int64_t i = 0; i < p.count; ++i) {
+      const float* source = from + i * width;
+      auto* target = data + rows.next() * to.stride;
+      if (mode == Store::accumulate) {
+#pragma omp simd
+        for (int64_t d = 0; d < p.tokens->head_dim; ++d)
+          narrow(widen(target[d]) + factor * source[d], target[d]);
+      } else {
+#pragma omp simd
+        for (int64_t d = 0; d < p.tokens->head_dim; ++d) narrow(factor * source[d], target[d]);
+      }
+    }
+  });
+}
+
+}  // namespace galvatron::kernels::GALVATRON_SIMD_LEVEL
