@@ -19,8 +19,9 @@ using device::TensorView;
 using core::ReduceOp;
 
 /// A message under way. `wait` returns when the buffer may be used again (send) or holds the message
-/// (receive). Move-only; waiting twice is harmless; destroying an unfinished one outside unwinding waits
-/// first.
+/// (receive) — by the host where calls are done when they return, by work given to the attached stream from
+/// then on where calls are queued. Move-only; waiting twice is harmless; destroying an unfinished one outside
+/// unwinding waits first.
 class Pending {
  public:
   class State {
@@ -53,9 +54,16 @@ class Pending {
 ///   all_to_all      in: a0a1a2 | b0b1b2 | c0c1c2     out: a0b0c0 | a1b1c1 | a2b2c2
 /// all_gather's `in` may be the own block of `out`.
 /// The same inputs give the same bits on every member, every time, for the same group and size.
+/// Views are of memory of the device that the world was made for. Where calls are queued on that device
+/// (nccl) they return at once; see `attach`.
 class Communicator {
  public:
   virtual ~Communicator() = default;
+
+  /// Orders calls with `compute`: a call touches memory only after all work that `compute` was given before
+  /// it, and work given after it (after its Pending was waited for) sees its outcome. Nothing to do where
+  /// calls are done when they return. The stream outlives the communicator.
+  virtual void attach(device::Stream&) {}
 
   virtual int size() const = 0;
   /// This rank's place in the group, 0 … size − 1.

@@ -30,7 +30,8 @@ bool has(const std::vector<int>& ranks, int rank) {
 
 }  // namespace
 
-DeviceMesh::DeviceMesh(World& world, const std::vector<MeshGroup>& groups) : world_(world) {
+DeviceMesh::DeviceMesh(World& world, const std::vector<MeshGroup>& groups, device::Stream* compute)
+    : world_(world), compute_(compute) {
   check_same_list(world, groups);
   // Every rank checks every group, so that a malformed one fails everywhere and not only among its members.
   for (const auto& group : groups) {
@@ -39,15 +40,21 @@ DeviceMesh::DeviceMesh(World& world, const std::vector<MeshGroup>& groups) : wor
   }
   for (const auto& group : groups) {
     if (has(group.ranks, world.rank()) && !communicators_.contains(group))
-      communicators_.emplace(group, world.make_communicator(group.ranks, group.traffic));
+      communicators_.emplace(group, make(group));
   }
+}
+
+std::unique_ptr<Communicator> DeviceMesh::make(const MeshGroup& group) {
+  auto communicator = world_.make_communicator(group.ranks, group.traffic);
+  if (compute_ != nullptr) communicator->attach(*compute_);
+  return communicator;
 }
 
 Communicator& DeviceMesh::get(const std::vector<int>& ranks, TrafficClass traffic) {
   MeshGroup key{traffic, ranks};
   auto found = communicators_.find(key);
   if (found == communicators_.end() && ranks.size() == 1 && ranks.front() == world_.rank())
-    found = communicators_.emplace(key, world_.make_communicator(ranks, traffic)).first;
+    found = communicators_.emplace(key, make(key)).first;
   if (found == communicators_.end()) {
     throw core::InternalError(core::format("rank {} has no communicator '{} {}' in its mesh", world_.rank(),
                                            to_string(traffic), rank_text(ranks)));

@@ -27,7 +27,8 @@ class DeviceMesh {
   /// Collective over the world. `groups` lists all groups of all ranks, the same list on every rank; groups
   /// may overlap and repeat. They are made in list order by their members only. Throws core::InternalError
   /// when the lists differ between ranks (named) or a group is malformed.
-  DeviceMesh(World& world, const std::vector<MeshGroup>& groups);
+  /// Every communicator is attached to `compute`, where that is given; the stream outlives the mesh.
+  DeviceMesh(World& world, const std::vector<MeshGroup>& groups, device::Stream* compute = nullptr);
 
   /// The communicator of exactly these ranks in this order. Groups of this rank alone need not have been
   /// listed. Throws core::InternalError for a group that was not.
@@ -37,7 +38,10 @@ class DeviceMesh {
   int64_t communicators() const { return static_cast<int64_t>(communicators_.size()); }
 
  private:
+  std::unique_ptr<Communicator> make(const MeshGroup& group);
+
   World& world_;
+  device::Stream* compute_;
   std::map<MeshGroup, std::unique_ptr<Communicator>>
       communicators_;  // ordered: they end in the same order everywhere
 };

@@ -10,7 +10,7 @@ namespace galvatron::device {
 
 std::unique_ptr<Device> make_cpu_device();
 std::unique_ptr<Device> make_dry_device();
-/// Throws core::UserError (environment) in a build without CUDA.
-std::unique_ptr<Device> make_cuda_device();
+/// Throws core::UserError (environment) in a build without CUDA, and where there is no device.
+std::unique_ptr<Device> make_cuda_device(int local_rank);
 
 }  // namespace galvatron::device

@@ -5,7 +5,7 @@
 
 namespace galvatron::device {
 
-std::unique_ptr<Device> make_cuda_device() {
+std::unique_ptr<Device> make_cuda_device(int) {
   throw core::UserError(core::ExitCode::environment,
                         "built without CUDA (configure with GALVATRON_WITH_CUDA=ON)");
 }

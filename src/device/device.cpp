@@ -1,10 +1,15 @@
-// Buffer, the only owner of device memory, and the names of the kinds.
+// Buffer and HostBuffer, the only owners of a device's memory and of the host's beside it; the names of the
+// kinds.
 
 #include "device/device.hpp"
 
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/units.hpp"
 
 namespace galvatron::device {
 
@@ -48,6 +53,51 @@ void Buffer::release() noexcept {
   device_ = nullptr;
   data_ = nullptr;
   bytes_ = 0;
+}
+
+HostBuffer::HostBuffer(Device& device, int64_t bytes)
+    : device_(&device), data_(device.allocate_host(bytes)), bytes_(bytes) {}
+
+HostBuffer::HostBuffer(HostBuffer&& other) noexcept
+    : device_(std::exchange(other.device_, nullptr)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
+  if (this != &other) {
+    release();
+    device_ = std::exchange(other.device_, nullptr);
+    data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+HostBuffer::~HostBuffer() {
+  release();
+}
+
+void HostBuffer::release() noexcept {
+  if (device_ && data_) device_->deallocate_host(data_);
+  device_ = nullptr;
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+std::byte* Device::allocate_host(int64_t bytes) {
+  constexpr size_t alignment = 64;
+  GALV_ASSERT(bytes >= 0, bytes);
+  if (bytes == 0) return nullptr;
+  const auto padded = (static_cast<size_t>(bytes) + alignment - 1) / alignment * alignment;
+  auto* data = std::aligned_alloc(alignment, padded);
+  if (!data)
+    throw core::ResourceError(core::format("cannot allocate {} of host memory", core::format_bytes(bytes)));
+  std::memset(data, 0, padded);
+  return static_cast<std::byte*>(data);
+}
+
+void Device::deallocate_host(std::byte* data) noexcept {
+  std::free(data);
 }
 
 }  // namespace galvatron::device

@@ -5,14 +5,14 @@
 
 namespace galvatron::device {
 
-std::unique_ptr<Device> make_device(DeviceKind kind) {
+std::unique_ptr<Device> make_device(DeviceKind kind, int local_rank) {
   switch (kind) {
     case DeviceKind::cpu:
       return make_cpu_device();
     case DeviceKind::dry:
       return make_dry_device();
     case DeviceKind::cuda:
-      return make_cuda_device();
+      return make_cuda_device(local_rank);
   }
   throw core::InternalError("make_device: unknown kind");
 }

@@ -57,8 +57,9 @@ std::vector<comm::MeshGroup> groups_of(const plan::Plan& plan, const spec::Model
   return {groups.begin(), groups.end()};
 }
 
-LiveGroups::LiveGroups(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model)
-    : plan_(plan), rank_(world.rank()), mesh_(world, groups_of(plan, model)) {}
+LiveGroups::LiveGroups(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model,
+                       device::Stream* compute)
+    : plan_(plan), rank_(world.rank()), mesh_(world, groups_of(plan, model), compute) {}
 
 comm::Communicator& LiveGroups::find(const spec::LayerStrategy& strategy,
                                      const program::CollectiveAttributes& collective) {

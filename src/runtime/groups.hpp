@@ -19,8 +19,10 @@ std::vector<comm::MeshGroup> groups_of(const plan::Plan& plan, const spec::Model
 
 class LiveGroups {
  public:
-  /// Collective over the world.
-  LiveGroups(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model);
+  /// Collective over the world. `compute`, where given, is the stream that the groups' calls are ordered
+  /// with.
+  LiveGroups(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model,
+             device::Stream* compute = nullptr);
 
   /// The group of this rank under a layer's strategy.
   comm::Communicator& find(const spec::LayerStrategy& strategy,

@@ -10,8 +10,9 @@
 
 namespace galvatron::runtime {
 
-/// Where the tokens of a micro-batch come from. Views are i32, 1 × rows of this rank's tp group in gathered
-/// order.
+/// Where the tokens of a micro-batch come from. Views are i32 in host memory, 1 × rows of this rank's tp
+/// group in gathered order. What a Session is given; its Player sees views of the device (see
+/// token_feed.hpp).
 class MicroBatchSource {
  public:
   virtual ~MicroBatchSource() = default;

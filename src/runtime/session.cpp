@@ -19,13 +19,15 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
       plan_(plan),
       model_(model),
       before_update_(options.before_update),
-      stream_(device.make_stream()) {
-  groups_ = std::make_unique<LiveGroups>(world, plan, model);
+      stream_(device.make_stream()),
+      window_(device, *stream_),
+      feed_(device, *stream_) {
+  groups_ = std::make_unique<LiveGroups>(world, plan, model, stream_.get());
   world.agree("allocate the model", [&] {
     const KernelWorkspace workspace(kernels);
     stage_ = std::make_unique<Stage>(device,
                                      plan::lower_stage(plan, model, world.rank(), options.dtype, workspace));
-    stage_->initialise(model, options.seed);
+    stage_->initialise(model, options.seed, window_);
   });
   auto find = [this](const spec::LayerStrategy& strategy,
                      const program::CollectiveAttributes& collective) -> comm::Communicator& {
@@ -38,7 +40,8 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
 StepResult Session::step(MicroBatchSource& source, const deck::TrainSection& train, int64_t step,
                          Request request) {
   const auto begin = now();
-  player_->play_lane(source);
+  FedSource fed(feed_, source);
+  player_->play_lane(fed);
   player_->measure_gradients();
   auto result = reduce(request);
   const auto settings = update_settings(train, step, result.gradient_norm);
@@ -50,6 +53,7 @@ StepResult Session::step(MicroBatchSource& source, const deck::TrainSection& tra
 }
 
 StepResult Session::reduce(Request request) {
+  stream_->synchronize();
   double sums[2] = {stage_->loss(), stage_->gradient_norm()};
   double asked = static_cast<double>(request);
   {
@@ -83,7 +87,9 @@ void Session::require_finite(double loss, double squares) {
 }
 
 double Session::evaluate(MicroBatchSource& source, int64_t micros) {
-  player_->evaluate(source, micros);
+  FedSource fed(feed_, source);
+  player_->evaluate(fed, micros);
+  stream_->synchronize();
   double sum = stage_->loss();
   world_.all_reduce(std::span(&sum, 1), core::ReduceOp::sum);
   return sum;

@@ -14,6 +14,7 @@
 #include "runtime/groups.hpp"
 #include "runtime/loader.hpp"
 #include "runtime/player.hpp"
+#include "runtime/token_feed.hpp"
 
 namespace galvatron::runtime {
 
@@ -52,6 +53,8 @@ class Session {
   double evaluate(MicroBatchSource& source, int64_t micros);
 
   Stage& stage() { return *stage_; }
+  /// The way to look into the stage's memory and to change it from the host.
+  device::HostWindow& window() { return window_; }
   const plan::Plan& plan() const { return plan_; }
   const spec::ModelSpec& model() const { return model_; }
   comm::World& world() { return world_; }
@@ -67,6 +70,8 @@ class Session {
   SectionTimes times_;
   std::function<void()> before_update_;
   std::unique_ptr<device::Stream> stream_;
+  device::HostWindow window_;
+  TokenFeed feed_;
   std::unique_ptr<LiveGroups> groups_;
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<StepPlayer> steps_;

@@ -3,6 +3,8 @@
 
 #include "runtime/stage.hpp"
 
+#include <algorithm>
+
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/random.hpp"
@@ -20,6 +22,9 @@ void store(std::byte* buffer, core::DType dtype, int64_t i, double value) {
     reinterpret_cast<float*>(buffer)[i] = static_cast<float>(value);
 }
 
+/// Elements of a tensor whose first values are made at once: bounds the scratch memory.
+constexpr int64_t initialised_at_once = int64_t{1} << 20;
+
 /// Where a rehearsal pretends that its arena is: no processor can address it, so a forgotten use faults.
 std::byte* pretended_place() {
   constexpr uintptr_t place = uintptr_t{1} << 60;
@@ -31,6 +36,7 @@ std::byte* pretended_place() {
 Stage::Stage(device::Device& device, plan::StageProgram program)
     : program_(std::move(program)),
       arena_(device, program_.arena.total()),
+      cells_(device, 2 * static_cast<int64_t>(sizeof(double))),
       memory_(device.kind() == device::DeviceKind::dry ? Memory::pretended : Memory::real),
       base_(memory_ == Memory::real ? arena_.data() : pretended_place()),
       water_(std::make_unique<HighWater>()) {
@@ -53,8 +59,8 @@ void Stage::lay_out() {
     for (const auto& placement : layer.program->placements)
       at.groups.push_back(place(placement, persistent_ + layer.persistent_offset, gathered_, unreduced_));
     at.work = work_;
-    at.loss = reinterpret_cast<std::byte*>(&cells_[0]);
-    at.gradient_norm = reinterpret_cast<std::byte*>(&cells_[1]);
+    at.loss = cells_.data();
+    at.gradient_norm = cells_.data() + sizeof(double);
     at.water = water_.get();
     at.arena = base_;
     at.memory = memory_;
@@ -76,30 +82,40 @@ void Stage::adopt_owned_groups(size_t guest) {
   }
 }
 
-void Stage::initialise(const spec::ModelSpec& model, uint64_t seed) {
+void Stage::initialise(const spec::ModelSpec& model, uint64_t seed, device::HostWindow& window) {
   if (memory_ == Memory::pretended) return;
-  std::vector<double> values;
   for (size_t i = 0; i < layers(); ++i) {
-    const auto& program = *addresses_[i].program;
-    for (size_t g = 0; g < program.groups.size(); ++g) {
-      const auto& group = program.groups[g];
-      if (!group.stored_here()) continue;
-      const bool sharded = group.zero >= 3;
-      const auto begin = sharded ? group.replica_index * group.shard() : 0;
-      const auto end = sharded ? begin + group.shard() : group.padded;
-      auto* buffer = sharded ? addresses_[i].groups[g].weight_shard : addresses_[i].groups[g].weights;
-      for (const auto& run : program::runs_of(group, begin, end)) {
-        const auto& p = group.parameters[static_cast<size_t>(run.parameter)];
-        const auto& layer =
-            p.owner.empty() ? model.names[static_cast<size_t>(program_.layers[i].layer)] : p.owner;
-        values.assign(static_cast<size_t>(run.count), p.init == program::InitKind::ones ? 1.0 : 0.0);
-        if (p.init == program::InitKind::normal)
-          core::fill_normal(core::key_of(seed, layer + "." + p.name), static_cast<uint64_t>(run.global),
-                            values);
-        const auto scale = p.init == program::InitKind::normal ? p.init_std : 1.0;
-        for (int64_t e = 0; e < run.count; ++e)
-          store(buffer, group.dtype, run.local - begin + e, values[static_cast<size_t>(e)] * scale);
-      }
+    const auto& groups = addresses_[i].program->groups;
+    for (size_t g = 0; g < groups.size(); ++g)
+      if (groups[g].stored_here()) initialise_group(i, g, model, seed, window);
+  }
+}
+
+void Stage::initialise_group(size_t layer, size_t number, const spec::ModelSpec& model, uint64_t seed,
+                             device::HostWindow& window) {
+  const auto& group = addresses_[layer].program->groups[number];
+  const bool sharded = group.zero >= 3;
+  const auto begin = sharded ? group.replica_index * group.shard() : 0;
+  const auto end = sharded ? begin + group.shard() : group.padded;
+  const auto& at = addresses_[layer].groups[number];
+  auto* buffer = sharded ? at.weight_shard : at.weights;
+  const auto element = core::size_of(group.dtype);
+  std::vector<double> values;
+  for (const auto& run : program::runs_of(group, begin, end)) {
+    const auto& p = group.parameters[static_cast<size_t>(run.parameter)];
+    const auto& owner =
+        p.owner.empty() ? model.names[static_cast<size_t>(program_.layers[layer].layer)] : p.owner;
+    const auto scale = p.init == program::InitKind::normal ? p.init_std : 1.0;
+    for (int64_t done = 0; done < run.count; done += initialised_at_once) {
+      const auto count = std::min(initialised_at_once, run.count - done);
+      values.assign(static_cast<size_t>(count), p.init == program::InitKind::ones ? 1.0 : 0.0);
+      if (p.init == program::InitKind::normal)
+        core::fill_normal(core::key_of(seed, owner + "." + p.name), static_cast<uint64_t>(run.global + done),
+                          values);
+      const auto room = window.edit(buffer + (run.local - begin + done) * element, count * element);
+      for (int64_t e = 0; e < count; ++e)
+        store(room.data(), group.dtype, e, values[static_cast<size_t>(e)] * scale);
+      window.put_back();
     }
   }
 }

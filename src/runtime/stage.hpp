@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "device/host_window.hpp"
 #include "plan/lowering.hpp"
 #include "runtime/addresses.hpp"
 #include "runtime/high_water.hpp"
@@ -24,8 +25,8 @@ class Stage {
   bool last() const { return program_.stage + 1 == program_.stages; }
 
   /// Weights from the counter-based generator keyed by (seed, tensor name, index in the whole tensor): the
-  /// same bits under every plan. Nothing in a rehearsal.
-  void initialise(const spec::ModelSpec& model, uint64_t seed);
+  /// same bits under every plan. They reach the arena through `window`. Nothing in a rehearsal.
+  void initialise(const spec::ModelSpec& model, uint64_t seed, device::HostWindow& window);
 
   /// Addresses of a layer with the micro-batch in `slot`; output and gradients are up to the caller.
   LayerAddresses& addresses(size_t layer, int64_t slot);
@@ -43,27 +44,32 @@ class Stage {
   /// Gradient buffers between layers; two take turns.
   std::byte* flow(int64_t index) { return flow_ + index % 2 * program_.arena.flow_bytes; }
 
-  /// Σ of token losses and Σ of squared gradients so far on this rank.
-  double& loss() { return cells_[0]; }
-  double& gradient_norm() { return cells_[1]; }
+  /// Σ of token losses and Σ of squared gradients so far on this rank. They lie in host memory that kernels
+  /// reach: to be read after the stream was synchronised, to be set while no step that adds to them is under
+  /// way.
+  double& loss() { return cell(0); }
+  double& gradient_norm() { return cell(1); }
 
   int64_t planned_bytes() const { return program_.arena.total(); }
   int64_t high_water_bytes() const;
 
  private:
   void lay_out();
+  void initialise_group(size_t layer, size_t group, const spec::ModelSpec& model, uint64_t seed,
+                        device::HostWindow& window);
+  double& cell(int64_t index) { return reinterpret_cast<double*>(cells_.data())[index]; }
   int64_t boundary_bytes() const;
   void adopt_owned_groups(size_t guest);
 
   plan::StageProgram program_;
   device::Buffer arena_;
+  device::HostBuffer cells_;
   Memory memory_;
   std::byte* base_;  ///< of the arena, real or pretended
   std::unique_ptr<HighWater> water_;
   std::vector<LayerAddresses> addresses_;
   std::byte *persistent_ = nullptr, *slots_ = nullptr, *work_ = nullptr, *gathered_ = nullptr,
             *unreduced_ = nullptr, *flow_ = nullptr, *boundary_ = nullptr;
-  double cells_[2] = {0.0, 0.0};
 };
 
 }  // namespace galvatron::runtime

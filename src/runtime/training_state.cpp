@@ -66,6 +66,7 @@ store::SaveReport save_training_state(const TrainJob& job, Session& session, int
   store::CheckpointOptions options;
   options.io = store::parse_checkpoint_io(job.deck.checkpoint.io);
   options.keep = job.deck.checkpoint.keep;
+  options.window = &session.window();
   const store::CheckpointFolder folder(job.paths.checkpoints());
   return store::save_checkpoint(job.world, folder.file_of(step), state, tensors, pieces, options);
 }
@@ -78,7 +79,7 @@ int64_t load_training_state(const TrainJob& job, Session& session, const std::fi
   });
   const auto tensors = tensors_of(job.model, dtype_of(job.deck.train));
   const auto pieces = pieces_of(session.stage(), job.model, tensors, SnapshotUse::loading);
-  store::load_checkpoint(job.world, file, tensors, pieces);
+  store::load_checkpoint(job.world, file, tensors, pieces, &session.window());
   return state.step;
 }
 

@@ -14,6 +14,7 @@
 
 #include "comm/world.hpp"
 #include "core/dtype.hpp"
+#include "device/host_window.hpp"
 
 namespace galvatron::store {
 
@@ -29,7 +30,8 @@ struct TensorInfo {
 };
 
 /// `count` elements of tensor number `tensor` of the list given beside it, from flat (row-major) element
-/// `offset` on, contiguous at `data`. Saving only reads `data`.
+/// `offset` on, contiguous at `data`: memory of the device whose window is given beside it, else the host's.
+/// Saving only reads `data`.
 struct Piece {
   int64_t tensor = 0;
   int64_t offset = 0;
@@ -64,6 +66,8 @@ struct CheckpointOptions {
   CheckpointIo io = CheckpointIo::automatic;
   /// After a successful save keep this many newest files of this run in the folder; 0 keeps all.
   int64_t keep = 0;
+  /// How to look at the pieces' memory; null: it is the host's.
+  device::HostWindow* window = nullptr;
 };
 
 enum class SaveOutcome {
@@ -106,8 +110,9 @@ void verify_checkpoint(const std::filesystem::path& path);
 /// Collective: reads are local, the outcome is agreed. Every rank asks for what it needs, from a list of
 /// tensors that the file must hold with the same shape and element type (it may hold more). Throws
 /// AgreedError with exit code 6 naming file, tensor and block on damage. On failure the pieces' memory is
-/// unspecified.
+/// unspecified. `window` as in CheckpointOptions.
 void load_checkpoint(comm::World& world, const std::filesystem::path& path,
-                     const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces);
+                     const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces,
+                     device::HostWindow* window = nullptr);
 
 }  // namespace galvatron::store

@@ -34,8 +34,8 @@ std::string block_text(const BlockRow& row, const std::string& tensor) {
 /// often want the rest of it.
 class Reader {
  public:
-  Reader(const SealedFile& sealed, const std::vector<TensorInfo>& tensors)
-      : sealed_(sealed), tensors_(tensors) {}
+  Reader(const SealedFile& sealed, const std::vector<TensorInfo>& tensors, device::HostWindow* window)
+      : sealed_(sealed), tensors_(tensors), window_(window) {}
 
   void read(int64_t tensor, int64_t offset, int64_t count, std::byte* out) {
     const auto& info = tensors_[static_cast<size_t>(tensor)];
@@ -46,13 +46,15 @@ class Reader {
           row->offset + row->count <= offset || row->bytes != row->count * size)
         refuse(core::format("no block holds element {} of tensor '{}'", offset, info.name));
       const auto upto = std::min(end, row->offset + row->count);
-      const auto bytes = static_cast<size_t>((upto - offset) * size);
-      if (bytes == static_cast<size_t>(row->bytes)) {
-        sealed_.file.read(row->address, {out, bytes});
-        if (hash_of({out, bytes}) != row->hash) damaged(*row);
+      const auto bytes = (upto - offset) * size;
+      const auto room = window_ ? window_->edit(out, bytes) : std::span(out, static_cast<size_t>(bytes));
+      if (bytes == row->bytes) {
+        sealed_.file.read(row->address, room);
+        if (hash_of(room) != row->hash) damaged(*row);
       } else {
-        std::memcpy(out, whole_block(*row) + (offset - row->offset) * size, bytes);
+        std::memcpy(room.data(), whole_block(*row) + (offset - row->offset) * size, room.size());
       }
+      if (window_) window_->put_back();
       out += bytes;
       offset = upto;
     }
@@ -81,6 +83,7 @@ class Reader {
 
   const SealedFile& sealed_;
   const std::vector<TensorInfo>& tensors_;
+  device::HostWindow* window_;
   const BlockRow* in_scratch_ = nullptr;
   std::vector<std::byte> scratch_;
 };
@@ -134,13 +137,14 @@ void verify_share(const std::filesystem::path& path, int64_t share, int64_t shar
 }
 
 void load_checkpoint(comm::World& world, const std::filesystem::path& path,
-                     const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces) {
+                     const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces,
+                     device::HostWindow* window) {
   world.agree("load a checkpoint", [&] {
     const auto sealed = open_sealed(path, SealedKind::checkpoint);
     const auto held = tensors_in(path);
     name_file(path, [&] {
       const auto numbers = find_tensors(tensors, held);
-      Reader reader(sealed, held);
+      Reader reader(sealed, held, window);
       for (const auto& piece : pieces) {
         GALV_ASSERT(piece.tensor >= 0 && piece.tensor < static_cast<int64_t>(tensors.size()), piece.tensor);
         const auto elements = tensors[static_cast<size_t>(piece.tensor)].elements();

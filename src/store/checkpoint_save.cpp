@@ -22,8 +22,13 @@ namespace {
 class Save {
  public:
   Save(comm::World& world, std::filesystem::path path, const CheckpointState& state,
-       const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces)
-      : world_(world), path_(std::move(path)), state_(state), tensors_(tensors), pieces_(pieces) {
+       const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces, device::HostWindow* window)
+      : world_(world),
+        path_(std::move(path)),
+        state_(state),
+        tensors_(tensors),
+        pieces_(pieces),
+        window_(window) {
     temporary_ = path_;
     temporary_ += ".tmp";
   }
@@ -53,6 +58,7 @@ class Save {
   const CheckpointState& state_;
   const std::vector<TensorInfo>& tensors_;
   std::span<const Piece> pieces_;
+  device::HostWindow* window_;
   std::vector<std::vector<Stretch>> stretches_;
   std::vector<int64_t> first_row_;  ///< per rank, and the total behind the last
   Layout layout_;
@@ -135,7 +141,9 @@ void Save::write() {
       const auto size = core::size_of(tensors_[static_cast<size_t>(piece.tensor)].dtype);
       for (int64_t done = 0; done < piece.count; done += row->count, ++row) {
         if (done > 0 && row == mine.end()) throw core::InternalError("pieces and blocks do not match");
-        const std::span<const std::byte> bytes(piece.data + done * size, static_cast<size_t>(row->bytes));
+        const auto* data = piece.data + done * size;
+        const auto bytes =
+            window_ ? window_->look(data, row->bytes) : std::span(data, static_cast<size_t>(row->bytes));
         row->hash = hash_of(bytes);
         file.write(row->address, bytes);
       }
@@ -221,7 +229,7 @@ SaveReport save_checkpoint(comm::World& world, const std::filesystem::path& path
                            std::span<const Piece> pieces, const CheckpointOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   SaveReport report;
-  Save save(world, path, state, tensors, pieces);
+  Save save(world, path, state, tensors, pieces, options.window);
   save.check_call();
   try {
     save.lay_out();

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -29,13 +30,31 @@ int64_t round_up(int64_t bytes, int64_t unit) {
 class CpuStream final : public Stream {
  public:
   void synchronize() override {}
+  void wait(Event&) override {}
+};
+
+/// Work is done when it is given, so the point is always reached.
+class CpuEvent final : public Event {
+ public:
+  void record(Stream&) override { at_ = Clock::now(); }
+  bool query() override { return true; }
+  void synchronize() override {}
+  double seconds_since(const Event& earlier) const override {
+    const auto& other = static_cast<const CpuEvent&>(earlier);
+    return std::chrono::duration<double>(at_ - other.at_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point at_;
 };
 
 class CpuDevice final : public Device {
  public:
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::string name() const override { return "cpu"; }
-  std::unique_ptr<Stream> make_stream() override { return std::make_unique<CpuStream>(); }
+  std::unique_ptr<Stream> make_stream(StreamUse) override { return std::make_unique<CpuStream>(); }
+  std::unique_ptr<Event> make_event() override { return std::make_unique<CpuEvent>(); }
 
   std::byte* allocate(int64_t bytes) override {
     GALV_ASSERT(bytes >= 0, bytes);
@@ -53,6 +72,19 @@ class CpuDevice final : public Device {
       munmap(data, static_cast<size_t>(round_up(bytes, huge_page)));
     }
     counter_.remove(bytes);
+  }
+
+  void upload(Stream&, std::span<const std::byte> from, std::byte* to) override {
+    if (!from.empty()) std::memcpy(to, from.data(), from.size());
+  }
+  void download(Stream&, const std::byte* from, std::span<std::byte> to) override {
+    if (!to.empty()) std::memcpy(to.data(), from, to.size());
+  }
+  void copy(Stream&, const std::byte* from, std::byte* to, int64_t bytes) override {
+    if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+  void zero(Stream&, std::byte* data, int64_t bytes) override {
+    if (bytes > 0) std::memset(data, 0, static_cast<size_t>(bytes));
   }
 
   int64_t bytes_in_use() const override { return counter_.in_use(); }

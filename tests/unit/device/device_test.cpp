@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "device/host_window.hpp"
 #include "device/tensor.hpp"
 
 namespace galvatron::device {
@@ -80,14 +81,69 @@ TEST(DryDevice, HoldsAPetabyte) {
   EXPECT_EQ(device->bytes_in_use(), int64_t{1} << 50);
 }
 
-TEST(CudaDevice, SaysHowToGetIt) {
-  try {
-    make_device(DeviceKind::cuda);
-    FAIL() << "a CUDA device in a build without CUDA";
-  } catch (const core::UserError& error) {
-    EXPECT_EQ(error.code(), core::ExitCode::environment);
-    EXPECT_STREQ(error.what(), "built without CUDA (configure with GALVATRON_WITH_CUDA=ON)");
+class Streams : public testing::TestWithParam<DeviceKind> {};
+
+TEST_P(Streams, EventsAreReachedWhenTheStreamIsThere) {
+  const auto device = make_device(GetParam());
+  const auto compute = device->make_stream(StreamUse::compute);
+  const auto copy = device->make_stream(StreamUse::copy);
+  const auto begin = device->make_event(), end = device->make_event();
+  EXPECT_TRUE(begin->query()) << "never recorded";
+  begin->record(*compute);
+  copy->wait(*begin);
+  end->record(*copy);
+  end->synchronize();
+  EXPECT_TRUE(end->query());
+  EXPECT_GE(end->seconds_since(*begin), 0.0);
+  EXPECT_EQ(device->identity(), "") << "may be shared";
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Streams, testing::Values(DeviceKind::cpu, DeviceKind::dry),
+                         [](const auto& info) { return to_string(info.param); });
+
+TEST(CpuDevice, MovesAndClearsBytes) {
+  const auto device = make_device(DeviceKind::cpu);
+  const auto stream = device->make_stream();
+  const Buffer a(*device, 100), b(*device, 100);
+  const HostBuffer there(*device, 100), back(*device, 100);
+  for (size_t i = 0; i < 100; ++i) there.span()[i] = static_cast<std::byte>(i + 1);
+  device->upload(*stream, there.span(), a.data());
+  device->copy(*stream, a.data() + 10, b.data(), 80);
+  device->zero(*stream, b.data() + 40, 20);
+  device->download(*stream, b.data(), back.span());
+  stream->synchronize();
+  for (size_t i = 0; i < 100; ++i) {
+    const size_t expected = i >= 80 || (i >= 40 && i < 60) ? 0 : i + 11;
+    EXPECT_EQ(static_cast<size_t>(back.span()[i]), expected) << "byte " << i;
   }
+}
+
+TEST(HostBuffer, IsZeroedMovesAndIsNotTheDevices) {
+  for (const auto kind : {DeviceKind::cpu, DeviceKind::dry}) {
+    const auto device = make_device(kind);
+    HostBuffer first(*device, 4097);
+    for (const auto byte : first.span()) ASSERT_EQ(byte, std::byte{0});
+    first.span()[7] = std::byte{7};
+    const HostBuffer moved = std::move(first);
+    EXPECT_EQ(first.data(), nullptr);
+    EXPECT_EQ(moved.span()[7], std::byte{7});
+    EXPECT_EQ(device->bytes_in_use(), 0);
+    EXPECT_EQ(HostBuffer(*device, 0).data(), nullptr);
+  }
+}
+
+TEST(HostWindow, IsTheMemoryItselfOnTheCpu) {
+  const auto device = make_device(DeviceKind::cpu);
+  const auto stream = device->make_stream();
+  HostWindow window(*device, *stream);
+  const Buffer buffer(*device, 64);
+  const auto room = window.edit(buffer.data() + 8, 4);
+  EXPECT_EQ(room.data(), buffer.data() + 8);
+  room[0] = std::byte{5};
+  window.put_back();
+  const auto seen = window.look(buffer.data(), 64);
+  EXPECT_EQ(seen.data(), buffer.data());
+  EXPECT_EQ(seen[8], std::byte{5});
 }
 
 TEST(TensorView, RowRangeMovesByStride) {
