@@ -18,7 +18,7 @@
 #include "runtime/trainer.hpp"
 #include "search/report.hpp"
 #include "search/search.hpp"
-#include "store/text_dataset.hpp"
+#include "store/training_data.hpp"
 
 namespace galvatron::app {
 namespace {
@@ -48,9 +48,10 @@ std::string model_text(const deck::ModelSection& section, const spec::ModelSpec&
 
 /// The data stay closed; that they are missing matters only to whoever wants to train here.
 void warn_of_missing_data(const deck::DataSection& data, core::Log& log) {
+  if (data.format == "synthetic") return;
   const auto look = [&](const char* key, const std::string& glob) {
     try {
-      if (!store::match_files(glob).empty()) return;
+      if (!store::data_files_of(data.format, glob).empty()) return;
       log.warning(core::format("{}: '{}' matches no file here", key, glob));
     } catch (const core::UserError& error) {
       log.warning(core::format("{}: '{}': {}", key, glob, error.what()));

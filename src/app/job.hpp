@@ -16,6 +16,7 @@
 #include "runtime/kernel_args.hpp"
 #include "spec/cluster.hpp"
 #include "spec/model.hpp"
+#include "store/blend.hpp"
 #include "store/run_folder.hpp"
 
 namespace galvatron::app {
@@ -23,6 +24,7 @@ namespace galvatron::app {
 /// Training and validation tokens, and what a bigram model makes of them (texts only).
 struct Data {
   std::unique_ptr<store::Dataset> train, valid;
+  std::vector<store::BlendPart> parts;  ///< of `train`
   std::optional<double> bigram_loss;
 };
 

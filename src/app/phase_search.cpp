@@ -40,7 +40,7 @@ double try_plan(Job& job, const Data& data, const plan::Plan& plan) {
   options.seed = seed;
   options.pat = [&job](std::string_view action) { job.pat(action); };
   runtime::Session session(job.world(), job.device(), job.kernels(), plan, job.model(), options);
-  const store::SampleOrder order(seed, data.train->tokens(), job.model().seq, "data.train");
+  store::BlendOrder order(seed, data.parts, job.model().seq, "data.train");
   runtime::Loader loader(
       *data.train, [&](int64_t sample) { return order.offset_of(sample); }, plan, job.model(),
       job.world().rank());

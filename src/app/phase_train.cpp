@@ -125,6 +125,7 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
                                 .kernels = job.kernels(),
                                 .train_data = *data.train,
                                 .valid_data = data.valid.get(),
+                                .parts = data.parts,
                                 .paths = job.paths(),
                                 .run_id = job.run_id(),
                                 .deck_text = job.deck_text(),

@@ -12,6 +12,8 @@ namespace {
 
 using core::format;
 
+constexpr size_t most_sources = 1000;
+
 void check_model(Reader& reader, const DeckValues& values) {
   const ModelSection& m = values.model;
   reader.require(m.hidden % m.heads == 0, {{"model", "heads"}, {"model", "hidden"}},
@@ -20,6 +22,15 @@ void check_model(Reader& reader, const DeckValues& values) {
                  format("kv_heads = {} does not divide heads = {}", m.kv_heads, m.heads));
   reader.require(values.data.format != "text" || m.vocab >= 256, {{"model", "vocab"}, {"data", "format"}},
                  format("vocab = {} is less than the 256 byte values of text", m.vocab));
+}
+
+void check_data(Reader& reader, const DataSection& d) {
+  const auto weights = d.weights.size(), entries = d.train.size();
+  reader.require(
+      weights == 0 || weights == entries, {{"data", "weights"}, {"data", "train"}},
+      format("weights has {} entries and train has {}: give one weight for each", weights, entries));
+  reader.require(weights <= most_sources, {{"data", "weights"}},
+                 format("weights has {} entries; at most {} sources can be blended", weights, most_sources));
 }
 
 void check_cluster(Reader& reader, const ClusterSection& c) {
@@ -81,6 +92,7 @@ void fill_in(const Reader& reader, DeckValues& values) {
 
 void check_contradictions(Reader& reader, const DeckValues& values) {
   check_model(reader, values);
+  check_data(reader, values.data);
   check_cluster(reader, values.cluster);
   check_search(reader, values);
   check_plan(reader, values);

@@ -40,7 +40,9 @@ struct DataSection {
   std::string format = "text";
   std::vector<std::string> train = {"docs/**/*.md"};
   std::vector<std::string> valid;
+  std::vector<double> weights;  ///< one per entry of `train`; empty = one source
   double split = 0.05;
+  int64_t synthetic_tokens = 1048576;
   bool operator==(const DataSection&) const = default;
 };
 

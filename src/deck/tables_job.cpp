@@ -37,23 +37,24 @@ Section<RunSection> run_table() {
 
 Section<DataSection> data_table() {
   using S = DataSection;
-  return {"data",
-          "What the model learns from.",
-          {{"format", &S::format,
-            Rule()
-                .one_of({"text"})
-                .refuse("tokens", "this build reads text")
-                .refuse("megatron", "this build reads text")
-                .refuse("llmc", "this build reads text")
-                .refuse("synthetic", "this build reads text"),
-            "", "How the files are read. text: every byte is a token."},
-           {"train", &S::train, Rule().items(1), "",
-            "Files to train on, as names or patterns (`*`, `**`). A pattern without a match is a warning; no "
-            "file "
-            "at all is an error."},
-           {"valid", &S::valid, {}, "", "Files for the validation loss. Empty: a part of the training text."},
-           {"split", &S::split, count().at_most(0.5), "fraction",
-            "The part of the training text kept for validation where `valid` is empty."}}};
+  return {
+      "data",
+      "What the model learns from.",
+      {{"format", &S::format, Rule().one_of({"text", "megatron", "llmc", "tokens", "synthetic"}), "",
+        "How the files are read. text: every byte is a token; megatron: pairs of .bin and .idx; llmc: .bin "
+        "of "
+        "llm.c; tokens: HDF5 as `convert tokens` writes it; synthetic: random tokens, no files."},
+       {"train", &S::train, Rule().items(1), "",
+        "Files to train on, as names or patterns (`*`, `**`). A pattern without a match is a warning; no "
+        "file at all is an error. Of megatron the names of the .bin, with or without the ending."},
+       {"valid", &S::valid, {}, "", "Files for the validation loss. Empty: a part of the training data."},
+       {"weights", &S::weights, Rule().above(0), "",
+        "One per entry of `train`: samples are drawn from the entries in these proportions, each of which is "
+        "walked through in epochs of its own. Empty: all files are one row."},
+       {"split", &S::split, count().at_most(0.5), "fraction",
+        "The part of the training data kept for validation where `valid` is empty."},
+       {"synthetic_tokens", &S::synthetic_tokens, Rule().at_least(2), "tokens",
+        "How many tokens synthetic data have, validation included."}}};
 }
 
 Section<ClusterSection> cluster_table() {

@@ -47,7 +47,7 @@ class Loop {
   const TrainJob& job_;
   const deck::TrainSection& train_;
   Session session_;
-  store::SampleOrder order_;
+  store::BlendOrder order_;
   Loader loader_;
   std::optional<store::MetricsFile> metrics_;  // rank 0
   TrainReport report_;
@@ -68,11 +68,16 @@ SessionOptions session_options(const TrainJob& job) {
   return options;
 }
 
+std::vector<store::BlendPart> parts_of(const TrainJob& job) {
+  if (!job.parts.empty()) return job.parts;
+  return {{0, job.train_data.tokens(), 1.0}};
+}
+
 Loop::Loop(const TrainJob& job)
     : job_(job),
       train_(job.deck.train),
       session_(job.world, job.device, job.kernels, job.plan, job.model, session_options(job)),
-      order_(static_cast<uint64_t>(job.deck.run.seed), job.train_data.tokens(), job.model.seq, "data.train"),
+      order_(static_cast<uint64_t>(job.deck.run.seed), parts_of(job), job.model.seq, "data.train"),
       loader_(
           job.train_data, [this](int64_t sample) { return order_.offset_of(sample); }, job.plan, job.model,
           job.world.rank()) {

@@ -7,11 +7,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "comm/world.hpp"
 #include "core/log.hpp"
 #include "deck/sections.hpp"
 #include "runtime/session.hpp"
+#include "store/blend.hpp"
 #include "store/dataset.hpp"
 #include "store/run_folder.hpp"
 
@@ -27,6 +29,7 @@ struct TrainJob {
   kernels::Kernels& kernels;
   const store::Dataset& train_data;
   const store::Dataset* valid_data = nullptr;  ///< null: no validation
+  std::vector<store::BlendPart> parts = {};    ///< sources in train_data; empty: it is one
   store::RunPaths paths;
   std::string run_id;          ///< of the run folder, the same on every rank
   std::string deck_text = {};  ///< the effective deck

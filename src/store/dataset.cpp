@@ -59,8 +59,10 @@ std::unique_ptr<Dataset> make_synthetic_dataset(uint64_t seed, const std::string
   return std::make_unique<SyntheticDataset>(seed, "synthetic/" + name, tokens, vocabulary);
 }
 
-SampleOrder::SampleOrder(uint64_t seed, int64_t tokens, int64_t seq, const std::string& what)
-    : windows_(tokens / (seq + 1)), window_(seq + 1), key_(core::key_of(seed, "sample order")) {
+SampleOrder::SampleOrder(uint64_t seed, int64_t tokens, int64_t seq, const std::string& what, int64_t source)
+    : windows_(tokens / (seq + 1)),
+      window_(seq + 1),
+      key_(core::key_of(seed, source == 0 ? "sample order" : core::format("sample order {}", source))) {
   GALV_ASSERT(seq > 0, seq);
   if (windows_ == 0)
     throw core::UserError(

@@ -18,7 +18,8 @@ class Dataset {
   virtual int64_t vocabulary() const = 0;
   /// Tokens [offset, offset + out.size()); throws InternalError outside the row.
   virtual void read(int64_t offset, std::span<int32_t> out) const = 0;
-  /// Changes when any token changes: a resume on other data is refused by it.
+  /// Changes when any token changes (of files beyond 16 MiB: one of a sample): a resume on other data is
+  /// refused by it.
   virtual std::string fingerprint() const = 0;
 };
 
@@ -32,8 +33,9 @@ std::unique_ptr<Dataset> make_synthetic_dataset(uint64_t seed, const std::string
 /// (Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 class SampleOrder {
  public:
-  /// Throws UserError (data) when the dataset is shorter than one window; `what` names it there.
-  SampleOrder(uint64_t seed, int64_t tokens, int64_t seq, const std::string& what);
+  /// Throws UserError (data) when the dataset is shorter than one window; `what` names it there. Sources of a
+  /// blend have orders of their own.
+  SampleOrder(uint64_t seed, int64_t tokens, int64_t seq, const std::string& what, int64_t source = 0);
 
   int64_t windows() const { return windows_; }  ///< per epoch
   int64_t window_tokens() const { return window_; }
