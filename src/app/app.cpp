@@ -2,6 +2,7 @@
 // ends the process goes through here.
 #include "app/app.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -51,6 +52,35 @@ std::optional<std::string> document(const CommandLine& line, const Verb* verb,
   return std::nullopt;
 }
 
+std::string wanted(Argument argument) {
+  switch (argument) {
+    case Argument::none:
+      return "nothing";
+    case Argument::deck:
+      return "a deck";
+    case Argument::file:
+      return "a file";
+    case Argument::inputs:
+      return "the word tokens and files";
+  }
+  return "";
+}
+
+/// Options that only other verbs have.
+void add_foreign_options(const Verb& verb, const std::vector<Verb>& table, CommandLine& line) {
+  const auto has = [](const Verb& v, const std::string& option) {
+    return std::find(v.options.begin(), v.options.end(), option) != v.options.end();
+  };
+  for (const auto& option : line.used) {
+    if (has(verb, option)) continue;
+    std::vector<std::string> owners;
+    for (const Verb& other : table)
+      if (has(other, option)) owners.push_back(other.name);
+    line.problems.push_back(core::format("command line: {} is for {}, not for {}", option,
+                                         core::join(owners, " and "), verb.name));
+  }
+}
+
 /// Everything about the words that can be said before the verb plays.
 void add_problems(const Verb* verb, const std::vector<Verb>& table, CommandLine& line) {
   if (line.verb.empty()) {
@@ -62,15 +92,13 @@ void add_problems(const Verb* verb, const std::vector<Verb>& table, CommandLine&
     return;
   }
   if (verb->argument != Argument::none && line.file.empty()) {
-    line.problems.push_back(core::format("command line: {} needs a {}; see galvatron {} --help", verb->name,
-                                         verb->argument == Argument::deck ? "deck" : "file", verb->name));
+    line.problems.push_back(core::format("command line: {} needs {}; see galvatron {} --help", verb->name,
+                                         wanted(verb->argument), verb->name));
   }
   if (verb->argument == Argument::none && !line.file.empty()) {
     line.problems.push_back(core::format("command line: {} takes no file", verb->name));
   }
-  if (line.space && verb->argument != Argument::file) {
-    line.problems.push_back(core::format("command line: --space is for show, not for {}", verb->name));
-  }
+  add_foreign_options(*verb, table, line);
 }
 
 /// Every process may be on another kind of node, so each one that cannot go on says so itself.

@@ -16,6 +16,8 @@ void sort_words(const std::vector<std::string>& words, CommandLine& line) {
     const bool is_override = words[i].find('=') != std::string::npos;
     if (i == 0) {
       line.verb = words[i];
+    } else if (i > 1 && line.verb == "convert") {
+      line.inputs.push_back(words[i]);
     } else if (is_override) {
       line.overrides.push_back(words[i]);
     } else if (line.file.empty()) {
@@ -31,7 +33,6 @@ void sort_words(const std::vector<std::string>& words, CommandLine& line) {
 CommandLine parse_command_line(const std::vector<std::string>& words) {
   CommandLine line;
   std::vector<std::string> positional;
-  std::string out;
   std::string resume;
   bool version = false;
   bool json = false;
@@ -42,10 +43,12 @@ CommandLine parse_command_line(const std::vector<std::string>& words) {
   parser.set_help_flag();
   parser.allow_extras();
   parser.add_option("words", positional);
-  auto* out_option = parser.add_option("--out", out);
+  auto* out_option = parser.add_option("--out", line.out);
   auto* resume_option = parser.add_option("--resume", resume);
   parser.add_flag("--overwrite", line.overwrite);
-  parser.add_flag("--space", line.space);
+  const std::vector<CLI::Option*> of_some_verbs = {parser.add_flag("--space", line.space),
+                                                   parser.add_option("--to", line.to),
+                                                   parser.add_option("--checkpoint", line.checkpoint)};
   parser.add_flag("-h,--help", line.help);
   parser.add_flag("--version", version);
   parser.add_flag("--json", json);
@@ -66,7 +69,9 @@ CommandLine parse_command_line(const std::vector<std::string>& words) {
     }
   }
   sort_words(positional, line);
-  if (out_option->count() > 0) line.overrides.push_back("run.out=" + deck::quoted(out));
+  for (const auto* option : of_some_verbs)
+    if (option->count() > 0) line.used.push_back(option->get_name());
+  if (out_option->count() > 0) line.overrides.push_back("run.out=" + deck::quoted(line.out));
   if (resume_option->count() > 0) line.overrides.push_back("train.resume=" + deck::quoted(resume));
   if (version) line.version = json ? VersionForm::json : VersionForm::text;
   if (json && !version) line.problems.emplace_back("command line: --json goes with --version");

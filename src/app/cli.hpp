@@ -12,9 +12,14 @@ enum class VersionForm { none, text, json };
 struct CommandLine {
   std::string verb;                    ///< empty where none was given
   std::string file;                    ///< the deck, or the FILE of verbs that take one; empty likewise
+  std::vector<std::string> inputs;     ///< further files, of verbs that take them
   std::vector<std::string> overrides;  ///< "section.key=VALUE"; --out and --resume are among them
   bool overwrite = false;
-  bool space = false;  ///< show the decision tree instead of the file
+  bool space = false;             ///< show the decision tree instead of the file
+  std::string out;                ///< --out as it stands
+  std::string to = "tokens";      ///< format to convert to
+  std::string checkpoint;         ///< empty: the newest of the run folder
+  std::vector<std::string> used;  ///< options given that only some verbs have: "--to"
   bool help = false;
   VersionForm version = VersionForm::none;
   Verbosity verbosity = Verbosity::normal;

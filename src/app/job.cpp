@@ -110,7 +110,7 @@ void move_aside(const fs::path& path) {
 
 }  // namespace
 
-Job::Job(Context& context) : context_(context) {
+Job::Job(Context& context, FolderUse use) : context_(context) {
   reserve_.mark("program, MPI");
   model_ = spec::model_from_deck(deck().model);
   threads_ = choose_threads(world(), deck().run);
@@ -122,7 +122,7 @@ Job::Job(Context& context) : context_(context) {
   if (deck().train.walltime > 0) deadline_ = runtime::wall_clock() + deck().train.walltime;
   if (const auto end = environment("SLURM_JOB_END_TIME"); !end.empty()) deadline_ = std::atof(end.c_str());
   require_same(world(), "the program or the deck", version_json() + deck_text_);
-  open_folder();
+  if (use == FolderUse::own) open_folder();
   banner();
 }
 

@@ -28,11 +28,15 @@ struct Data {
   std::optional<double> bigram_loss;
 };
 
+/// Whether a verb goes on with the run of the folder, or only looks at what it left.
+enum class FolderUse { own, read };
+
 class Job {
  public:
   /// Collective: opens the run folder, writes the effective deck, prints the banner. Throws core::AgreedError
-  /// when the folder holds another run and --overwrite was not given.
-  explicit Job(Context& context);
+  /// when the folder holds another run and --overwrite was not given. With FolderUse::read the folder is
+  /// neither locked nor written to.
+  explicit Job(Context& context, FolderUse use = FolderUse::own);
 
   Context& context() { return context_; }
   const deck::DeckValues& deck() const { return context_.deck; }
@@ -79,6 +83,10 @@ class Job {
 /// Collective: throws core::AgreedError (environment) naming the ranks whose `text` differs from rank 0's:
 /// another deck, build or plan on some rank would train something else without a word.
 void require_same(comm::World& world, std::string_view what, const std::string& text);
+
+/// Collective: the checkpoint of --checkpoint, else the newest whole one of the run folder. Throws
+/// core::AgreedError (checkpoint) where there is none.
+std::filesystem::path chosen_checkpoint(Job& job);
 
 /// Collective: what [data] names. Throws core::AgreedError (data).
 Data load_data(Job& job);

@@ -7,6 +7,7 @@
 #include "app/phases.hpp"
 #include "core/format.hpp"
 #include "cost/plan_price.hpp"
+#include "plan/by_hand.hpp"
 #include "search/report.hpp"
 
 namespace galvatron::app {
@@ -59,6 +60,20 @@ std::optional<plan::Plan> given_plan(Job& job) {
   }
   plan = plan_of_folder(job);
   if (plan) job.log().info("plan: " + job.paths().plan().string() + ", found in the run folder");
+  return plan;
+}
+
+plan::Plan plan_for_looking(Job& job) {
+  if (auto plan = given_plan(job)) return *plan;
+  plan::UniformPlan wish;
+  wish.world = job.world().size();
+  // As many samples as training takes, at least one for every rank, the same number for each.
+  const auto batch = job.deck().search.batch.front();
+  wish.batch = (batch + wish.world - 1) / wish.world * wish.world;
+  wish.zero = wish.world > 1 ? 3 : 0;
+  plan::Plan plan;
+  job.world().agree("divide the samples", [&] { plan = plan::plan_by_hand(wish, job.model()); });
+  job.log().info(core::format("plan: {} samples over {} ranks", wish.batch, wish.world));
   return plan;
 }
 

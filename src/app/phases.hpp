@@ -33,6 +33,10 @@ std::vector<Trial> trial_phase(Job& job, const Data& data, const search::SearchR
 /// fingerprint fits; nothing when a search is needed. Says which.
 std::optional<plan::Plan> given_plan(Job& job);
 
+/// Collective: the plan under which a trained model is only looked at: the given one, or where none fits
+/// these ranks a plain division of samples over them.
+plan::Plan plan_for_looking(Job& job);
+
 /// The plan's predictions, from the run folder's profile or profile.file where there is one; unpriced
 /// otherwise.
 plan::Plan priced(Job& job, plan::Plan plan, const cost::Profile& profile);

@@ -22,6 +22,13 @@ const char* const usage_codes =
     "data,\n"
     "6 checkpoint, 7 numerical, 8 out of memory, 9 hang, 75 saved, please requeue.\n";
 
+/// The line of --help about an option that only some verbs have; empty for those that the usage explains.
+std::string option_text(const std::string& option) {
+  if (option == "--checkpoint")
+    return "  --checkpoint FILE          the weights; left out: the newest of the run folder\n";
+  return "";
+}
+
 std::string usage_line(const Verb& verb) {
   switch (verb.argument) {
     case Argument::none:
@@ -33,6 +40,11 @@ std::string usage_line(const Verb& verb) {
           "  section.key=VALUE          set a key, where FILE is a deck\n"
           "  --space                    the decision tree of a deck, or of a plan and the deck.toml beside "
           "it\n",
+          verb.name);
+    case Argument::inputs:
+      return format(
+          "galvatron {} tokens IN … --out FILE [--to tokens|megatron|llmc] [--overwrite]\n\n"
+          "IN are texts or files of tokens: Megatron's .bin, llm.c's .bin, HDF5.\n",
           verb.name);
     case Argument::deck:
       return format("galvatron {} DECK [section.key=VALUE …] [options]\n", verb.name);
@@ -51,10 +63,29 @@ std::vector<Verb> verbs() {
       {"search", ranks, Argument::deck, Ending::result, search_verb,
        "find the fastest plan that fits in memory"},
       {"train", ranks, Argument::deck, Ending::result, train_verb, "train with the deck's plan"},
+      {"eval",
+       ranks,
+       Argument::deck,
+       Ending::result,
+       eval_verb,
+       "loss and perplexity of the validation data, from a checkpoint",
+       {"--checkpoint"}},
       {"check", alone, Argument::deck, Ending::result, check_verb,
        "say without a launcher what is wrong with a deck, and plan for its cluster"},
-      {"show", alone, Argument::file, Ending::document, show_verb,
-       "explain a deck, plan, profile or checkpoint"},
+      {"show",
+       alone,
+       Argument::file,
+       Ending::document,
+       show_verb,
+       "explain a deck, plan, profile or checkpoint",
+       {"--space"}},
+      {"convert",
+       alone,
+       Argument::inputs,
+       Ending::result,
+       convert_verb,
+       "make files of tokens from texts or other files of tokens",
+       {"--to"}},
       {"manual", alone, Argument::none, Ending::document, manual_verb,
        "print the manual of the deck, in Markdown"},
   };
@@ -76,6 +107,7 @@ std::string help_text(const Verb& verb) {
     out += "\nRuns on one rank as it is, and on several under mpirun or srun.\n";
   }
   if (verb.argument == Argument::deck) out += std::string("\n") + usage_options;
+  for (const auto& option : verb.options) out += option_text(option);
   return out + "\n" + usage_codes;
 }
 

@@ -14,7 +14,7 @@ namespace galvatron::app {
 /// Whether MPI is started. Verbs without ranks never touch it: on login nodes that can abort or hang.
 enum class Launch { alone, ranks };
 /// What follows the verb on the command line.
-enum class Argument { none, deck, file };
+enum class Argument { none, deck, file, inputs };
 /// Whether a RESULT line ends the output, or the output is a document of its own.
 enum class Ending { result, document };
 
@@ -24,7 +24,8 @@ struct Verb {
   Argument argument;
   Ending ending;
   core::ExitCode (*play)(Context&);
-  std::string summary;  ///< one line for --help
+  std::string summary;               ///< one line for --help
+  std::vector<std::string> options;  ///< beyond those that all verbs have
 };
 
 /// All verbs, in the order of --help.
@@ -40,6 +41,8 @@ core::ExitCode search_verb(Context& context);
 core::ExitCode train_verb(Context& context);
 core::ExitCode check_verb(Context& context);
 core::ExitCode show_verb(Context& context);
+core::ExitCode convert_verb(Context& context);
+core::ExitCode eval_verb(Context& context);
 core::ExitCode manual_verb(Context& context);
 
 }  // namespace galvatron::app

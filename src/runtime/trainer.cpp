@@ -10,6 +10,7 @@
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "runtime/training_state.hpp"
+#include "runtime/validation.hpp"
 #include "store/metrics.hpp"
 
 namespace galvatron::runtime {
@@ -103,16 +104,7 @@ Request Loop::wanted() const {
 }
 
 double Loop::validate() {
-  const auto seq = job_.model.seq, windows = validation_windows(*job_.valid_data, seq);
-  Loader loader(
-      *job_.valid_data, [&](int64_t sample) { return sample < windows ? sample * (seq + 1) : -1; }, job_.plan,
-      job_.model, job_.world.rank());
-  double sum = 0;
-  for (int64_t first = 0; first < windows; first += job_.plan.batch) {
-    loader.seek(first);
-    sum += session_.evaluate(loader, job_.plan.microbatches);
-  }
-  return sum / (static_cast<double>(windows) * static_cast<double>(seq));
+  return validation_loss(session_, *job_.valid_data, validation_windows(*job_.valid_data, job_.model.seq));
 }
 
 void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) {

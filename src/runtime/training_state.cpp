@@ -21,7 +21,7 @@ void require(bool same, const std::filesystem::path& file, const std::string& ke
   throw core::UserError(
       core::ExitCode::checkpoint,
       core::format(
-          "{} cannot be resumed with this deck: {} was {} and is {} now; use the deck it was made with, or "
+          "{} cannot be used with this deck: {} was {} and is {} now; use the deck it was made with, or "
           "another run.out",
           file.string(), key, saved, now));
 }
@@ -80,6 +80,22 @@ int64_t load_training_state(const TrainJob& job, Session& session, const std::fi
   const auto tensors = tensors_of(job.model, dtype_of(job.deck.train));
   const auto pieces = pieces_of(session.stage(), job.model, tensors, SnapshotUse::loading);
   store::load_checkpoint(job.world, file, tensors, pieces, &session.window());
+  return state.step;
+}
+
+int64_t load_weights(Session& session, core::DType dtype, const std::filesystem::path& file) {
+  store::CheckpointState state;
+  session.world().agree("look at the checkpoint", [&] {
+    state = store::read_state(file);
+    const auto model = spec::fingerprint(session.model());
+    require(state.model_fingerprint == model, file, "the model ([model])", state.model_fingerprint, model);
+  });
+  const auto tensors = tensors_of(session.model(), dtype);
+  auto pieces = pieces_of(session.stage(), session.model(), tensors, SnapshotUse::loading);
+  std::erase_if(pieces, [&](const store::Piece& piece) {
+    return !tensors[static_cast<size_t>(piece.tensor)].name.starts_with("model/");
+  });
+  store::load_checkpoint(session.world(), file, tensors, pieces);
   return state.step;
 }
 

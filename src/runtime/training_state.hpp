@@ -13,6 +13,10 @@ store::SaveReport save_training_state(const TrainJob& job, Session& session, int
 /// naming the key when the file is of another model, seed, data or batch, or a step past the deck's.
 int64_t load_training_state(const TrainJob& job, Session& session, const std::filesystem::path& file);
 
+/// Collective: fills the session's weights from any run's checkpoint of the same model and returns the step
+/// they were saved at. Moments stay as they are: no step may follow. Throws core::AgreedError (checkpoint).
+int64_t load_weights(Session& session, core::DType dtype, const std::filesystem::path& file);
+
 /// Seconds since 1970.
 double wall_clock();
 

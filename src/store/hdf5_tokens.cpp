@@ -7,6 +7,7 @@
 #include "store/file.hpp"
 #include "store/hdf5.hpp"
 #include "store/token_file.hpp"
+#include "store/token_writer.hpp"
 
 namespace galvatron::store {
 namespace {
@@ -102,6 +103,25 @@ TokenFile detail::hdf5_file(const std::filesystem::path& path) {
                 core::format("{} tokens of {} bytes from byte {} on", file.tokens, width, file.offset),
                 "the end of the file");
   return file;
+}
+
+int64_t detail::lay_out_hdf5_tokens(const File& file, TokenType type, const TokenOutput& output) {
+  const ScratchFile scratch;
+  auto hdf5 = h5::create_file(scratch.path(), 0);
+  const auto stored = type == TokenType::u8    ? H5T_STD_U8LE
+                      : type == TokenType::u16 ? H5T_STD_U16LE
+                                               : H5T_STD_I32LE;
+  int64_t begin = -1;
+  {
+    const auto dataset = h5::create_dataset(hdf5.get(), dataset_name, stored, {output.tokens});
+    h5::write_attribute(dataset.get(), vocabulary_name, output.vocabulary);
+    h5::describe(dataset.get(), "token", "ids of all documents, one after the other");
+    begin = h5::address_of(dataset);
+  }
+  hdf5.close();
+  scratch.copy_to(file);
+  GALV_ASSERT(begin > 0, begin);
+  return begin;
 }
 
 }  // namespace galvatron::store

@@ -29,7 +29,7 @@ def deck_keys(root):
 
 def verbs(root):
     table = root / "src" / "app" / "verbs.cpp"
-    return set(re.findall(r'\{"([a-z]+)", (?:ranks|alone)', table.read_text())) if table.exists() else set()
+    return set(re.findall(r'\{"([a-z]+)",\s+(?:ranks|alone)', table.read_text())) if table.exists() else set()
 
 
 def squeezed(text):

@@ -22,7 +22,7 @@ class Journey:
 
     def start(self, ranks, verb, words, deck=DECK):
         launch = [self.mpiexec, "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
-        return subprocess.Popen(launch + [self.program, verb, deck] + words, stdout=subprocess.PIPE,
+        return subprocess.Popen(launch + [self.program, verb] + ([deck] if deck else []) + words, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
     def finish(self, job, seconds=60):

@@ -5,6 +5,7 @@ Usage: journeys.py CASE PROGRAM MPIEXEC. Plays in the source folder on inputs/ti
 what is wrong and ends with 1, or with 0.
 """
 import os
+import re
 import shutil
 import signal
 import sys
@@ -225,11 +226,63 @@ def quickstart(j):
     j.run(4, run, verb="search", deck=deck, texts=["used again", "predicted_step_s="])
 
 
+def formats(j):
+    """The same tokens in every format train the same model, bit for bit; blends and synthetic data train too."""
+    texts = ["docs/concepts.md", "docs/files.md"]
+    valid = 'data.valid=["docs/tour.md"]'
+    j.run(1, ["--out", j.out("text"), "plan.pp=1", 'data.train=["docs/concepts.md", "docs/files.md"]', valid])
+    for name, to in (("t.h5", "tokens"), ("m", "megatron"), ("l.bin", "llmc")):
+        j.run(1, ["tokens"] + texts + ["--out", j.out(name), "--to", to], verb="convert", deck=None, texts=["vocabulary=256"])
+        j.run(1, ["tokens", "docs/tour.md", "--out", j.out("v" + name), "--to", to], verb="convert", deck=None)
+        j.run(2, ["--out", j.out(to), "plan.tp=1", f"data.format={to}", f'data.train=["{j.out(name)}"]',
+                  f'data.valid=["{j.out("v" + name)}"]'], texts=["1 files|2 files"])
+        j.run(1, ["--out", j.out(to + "1"), "plan.pp=1", f"data.format={to}", f'data.train=["{j.out(name)}"]',
+                  f'data.valid=["{j.out("v" + name)}"]'])
+        j.same_metrics("text", to + "1")
+    j.run(2, ["--out", j.out("blend"), "plan.tp=2", "data.format=tokens", "data.weights=[3, 1]",
+              f'data.train=["{j.out("t.h5")}", "{j.out("vt.h5")}"]'], texts=["blend: 75 %"])
+    j.run(2, ["--out", j.out("synthetic"), "plan.tp=2", "data.format=synthetic"])
+
+
+def broken_data(j):
+    """A data file cut short, or ids beyond the vocabulary: exit 5, once, with file and byte."""
+    j.run(1, ["tokens", "docs/files.md", "--out", j.out("m"), "--to", "megatron"], verb="convert", deck=None)
+    run = ["--out", j.out("run"), "plan.tp=2", "data.format=megatron", f'data.train=["{j.out("m")}"]']
+    data = j.out("m.bin")
+    with open(data, "r+b") as file:
+        file.seek(1000)
+        file.write(b"\x2c\x01")
+    text = j.run(2, run, code=5, texts=[r"m\.bin: byte 1000: expected a token id below the vocabulary of 256, found 300"])
+    j.once(text, "m.bin")
+    os.truncate(data, os.path.getsize(data) - 100)
+    text = j.run(2, run, code=5, texts=[r"m\.bin: byte \d+: expected 100 more bytes, as .*m\.idx says"])
+    j.once(text, "m.bin")
+    j.run(2, ["--out", j.out("run"), "data.format=llmc", f'data.train=["{data}"]', "plan.tp=2"], code=5, texts=["20240520"])
+
+
+def evaluation(j):
+    """The same loss on any number of ranks, under any plan, as at the end of training."""
+    run = ["--out", j.out("run")]
+    text = j.run(2, run + ["plan.tp=2", "train.eval_every=20"])
+    losses = [("training", float(re.search(r" valid_loss=(\S+)", text).group(1)))]
+    for ranks, words in ((1, []), (2, []), (3, []), (2, ["plan.pp=2"]), (4, ["plan.tp=2", "plan.zero=3"])):
+        text = j.run(ranks, run + words, verb="eval", texts=["step=20 windows=\\d+ "])
+        losses.append((f"{ranks} ranks {words}", float(re.search(r" loss=(\S+)", text).group(1))))
+    for name, loss in losses:
+        if abs(loss - losses[0][1]) > 1e-6 * losses[0][1]:
+            j.problems.append(f"loss with {name}: {loss}, in training {losses[0][1]}")
+    older = j.checkpoints("run")[0]
+    j.run(1, run + ["--checkpoint", older], verb="eval", texts=["step=15 "])
+    j.run(1, ["--out", j.out("nowhere")], verb="eval", code=6, texts=["no checkpoint in"])
+    j.run(1, run + ["model.hidden=64"], verb="eval", code=6, texts=["the model"])
+
+
 CASES = {
     "resume1": lambda j: resume(j, "1"), "resume2tp": lambda j: resume(j, "2tp"), "resume2dp": lambda j: resume(j, "2dp"),
     "resume4pp": lambda j: resume(j, "4pp"), "resume_elsewhere": resume_elsewhere, "stops": stops, "trials": trials,
     "killed": killed, "hanging": hanging, "signals": signals, "early_signals": early_signals, "touch_files": touch_files,
-    "time_limit": time_limit, "refusals": refusals, "damage": damage, "two_jobs": two_jobs, "quickstart": quickstart,
+    "time_limit": time_limit, "refusals": refusals, "damage": damage, "two_jobs": two_jobs, "formats": formats,
+    "broken_data": broken_data, "evaluation": evaluation, "quickstart": quickstart,
 }
 
 

@@ -1,0 +1,24 @@
+// Windows are dealt out in batches; places of the last batch that have no window carry no labels.
+#include "runtime/validation.hpp"
+
+#include "comm/world.hpp"
+#include "core/errors.hpp"
+
+namespace galvatron::runtime {
+
+double validation_loss(Session& session, const store::Dataset& data, int64_t windows) {
+  const auto& plan = session.plan();
+  const auto seq = session.model().seq;
+  GALV_ASSERT(windows > 0 && windows <= data.tokens() / (seq + 1), windows, data.tokens(), seq);
+  Loader loader(
+      data, [&](int64_t sample) { return sample < windows ? sample * (seq + 1) : -1; }, plan, session.model(),
+      session.world().rank());
+  double sum = 0;
+  for (int64_t first = 0; first < windows; first += plan.batch) {
+    loader.seek(first);
+    sum += session.evaluate(loader, plan.microbatches);
+  }
+  return sum / (static_cast<double>(windows) * static_cast<double>(seq));
+}
+
+}  // namespace galvatron::runtime
