@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ using core::ReduceOp;
 /// A message under way. `wait` returns when the buffer may be used again (send) or holds the message
 /// (receive) — by the host where calls are done when they return, by work given to the attached stream from
 /// then on where calls are queued. Move-only; waiting twice is harmless; destroying an unfinished one outside
-/// unwinding waits first.
+/// unwinding waits first. The communicator that made it outlives it, and one thread at a time uses both.
 class Pending {
  public:
   class State {
@@ -29,10 +30,14 @@ class Pending {
     virtual ~State() = default;
     virtual void wait() = 0;
     virtual bool test() = 0;
+    /// The owner needs it no more. Backends that keep states for the next message take it back here.
+    virtual void release() noexcept { delete this; }
   };
 
   Pending() = default;
-  explicit Pending(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  explicit Pending(std::unique_ptr<State> state) : state_(state.release()) {}
+  /// A state that is not on the heap for itself: it says in `release` what becomes of it.
+  explicit Pending(State* state) : state_(state) {}
   Pending(Pending&&) noexcept = default;
   Pending& operator=(Pending&& other) noexcept;
   ~Pending();
@@ -42,18 +47,35 @@ class Pending {
   bool test();
 
  private:
+  struct Release {
+    void operator()(State* state) const noexcept { state->release(); }
+  };
+
   void finish() noexcept;
 
-  std::unique_ptr<State> state_;
+  std::unique_ptr<State, Release> state_;
 };
 
-/// Collectives are called by all members in the same order. Views are contiguous. Reductions of f32 and f64
-/// only. Blocks, for a group of 3 with members A B C (each letter one rank's data, in member order):
+/// One side of an exchange: what goes to, or comes from, member `peer`.
+struct Block {
+  TensorView data;
+  int peer = 0;
+};
+
+/// Messages take channels 0 … channels − 1.
+constexpr int channels = 1024;
+
+/// Collectives are called by all members in the same order. Views are contiguous. Blocks, for a group of 3
+/// with members A B C (each letter one rank's data, in member order):
 ///   all_gather      in: A | B | C                   out: ABC on each
 ///   reduce_scatter  in: a0a1a2 | b0b1b2 | c0c1c2     out: a0+b0+c0 | a1+b1+c1 | a2+b2+c2
 ///   all_to_all      in: a0a1a2 | b0b1b2 | c0c1c2     out: a0b0c0 | a1b1c1 | a2b2c2
-/// all_gather's `in` may be the own block of `out`.
-/// The same inputs give the same bits on every member, every time, for the same group and size.
+///   shift           in: A | B | C                   out: C | A | B
+/// all_gather's `in` may be the own block of `out`. reduce_scatter's `out` may be the own block of `in`; the
+/// rest of `in` is then undefined. Elsewhere operands do not overlap.
+/// Reductions of f32, f64, bf16 and f16 only; the 16-bit types are reduced in f32 and rounded once. The same
+/// inputs give the same bits on every member, every time, for the same group and size.
+/// One thread at a time uses a communicator; different ones may be used by different threads at once.
 /// Views are of memory of the device that the world was made for. Where calls are queued on that device
 /// (nccl) they return at once; see `attach`.
 class Communicator {
@@ -78,9 +100,17 @@ class Communicator {
   virtual void reduce_scatter(TensorView in, TensorView out) = 0;
   virtual void all_to_all(TensorView in, TensorView out) = 0;
   virtual void broadcast(TensorView data, int root) = 0;
-  /// Non-blocking; messages between one pair arrive in the order they were sent.
-  virtual Pending send(TensorView data, int to) = 0;
-  virtual Pending receive(TensorView data, int from) = 0;
+  /// Non-blocking. `in` goes to the next member (the last one's to the first), `out` comes from the one
+  /// before; both have the same size. Several may be under way; they are met in the order of the calls.
+  virtual Pending shift(TensorView in, TensorView out) = 0;
+  /// Blocks between any members, each of its own size. At most one block per peer and direction; a peer
+  /// that is not named gets or gives nothing. What a sends to b has the size that b receives from a; a block
+  /// to oneself is a copy. Every member calls it, also one with no blocks.
+  virtual void exchange(std::span<const Block> sends, std::span<const Block> receives) = 0;
+  /// Non-blocking. Messages of one pair and one channel arrive in the order they were sent; messages of
+  /// different channels never meet.
+  virtual Pending send(TensorView data, int to, int channel = 0) = 0;
+  virtual Pending receive(TensorView data, int from, int channel = 0) = 0;
   virtual void barrier() = 0;
 };
 

@@ -39,8 +39,22 @@ void check_blocks(const Group& group, std::string_view call, const TensorView& b
 }
 
 void check_reducible(const Group& group, std::string_view call, const TensorView& view) {
-  if (view.dtype != core::DType::f32 && view.dtype != core::DType::f64)
-    broken(group, call, core::format("cannot reduce {}; only f32 and f64", core::name(view.dtype)));
+  using core::DType;
+  if (view.dtype != DType::f32 && view.dtype != DType::f64 && view.dtype != DType::bf16 &&
+      view.dtype != DType::f16) {
+    broken(group, call,
+           core::format("cannot reduce {}; only f32, f64, bf16 and f16", core::name(view.dtype)));
+  }
+}
+
+void check_one_side(const Group& group, std::string_view side, std::span<const Block> blocks) {
+  for (const auto& block : blocks) {
+    check_view(group, "exchange", block.data);
+    if (block.peer < 0 || block.peer >= group.size())
+      broken(group, "exchange", core::format("{} peer {} of a group of {}", side, block.peer, group.size()));
+    if (block_of(blocks, block.peer) != &block)
+      broken(group, "exchange", core::format("{} two blocks of peer {}", side, block.peer));
+  }
 }
 
 }  // namespace
@@ -112,12 +126,45 @@ void check_rooted(const Group& group, std::string_view call, const TensorView& d
     broken(group, call, core::format("root {} of a group of {}", root, group.size()));
 }
 
-void check_message(const Group& group, std::string_view call, const TensorView& data, int peer) {
+void check_shift(const Group& group, const TensorView& in, const TensorView& out) {
+  check_view(group, "shift", in);
+  check_view(group, "shift", out);
+  if (in.dtype != out.dtype || in.elements() != out.elements()) {
+    broken(group, "shift",
+           core::format("in and out differ: {} of {} and {} of {}", in.elements(), core::name(in.dtype),
+                        out.elements(), core::name(out.dtype)));
+  }
+  if (in.data && in.data == out.data && group.size() > 1)
+    broken(group, "shift", "in and out are the same memory");
+}
+
+void check_exchange(const Group& group, std::span<const Block> sends, std::span<const Block> receives) {
+  check_one_side(group, "sends", sends);
+  check_one_side(group, "receives", receives);
+  const auto* to_self = block_of(sends, group.index);
+  const auto* from_self = block_of(receives, group.index);
+  const auto sent = to_self ? to_self->data.bytes() : 0;
+  const auto received = from_self ? from_self->data.bytes() : 0;
+  if (sent != received) {
+    broken(group, "exchange",
+           core::format("sends {} bytes to itself and receives {} from itself", sent, received));
+  }
+}
+
+void check_message(const Group& group, std::string_view call, const TensorView& data, int peer, int channel) {
   check_view(group, call, data);
   if (peer < 0 || peer >= group.size() || peer == group.index) {
     broken(group, call,
            core::format("peer {} seen from member {} of a group of {}", peer, group.index, group.size()));
   }
+  if (channel < 0 || channel >= channels)
+    broken(group, call, core::format("channel {} is not one of 0 to {}", channel, channels - 1));
+}
+
+const Block* block_of(std::span<const Block> blocks, int peer) {
+  for (const auto& block : blocks)
+    if (block.peer == peer) return &block;
+  return nullptr;
 }
 
 }  // namespace galvatron::comm

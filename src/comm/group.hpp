@@ -3,6 +3,7 @@
 // moves a byte. They are here once, so that a program which the dry backend accepts is one that the real
 // backends accept.
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,12 @@ void check_all_gather(const Group& group, const TensorView& in, const TensorView
 void check_reduce_scatter(const Group& group, const TensorView& in, const TensorView& out);
 void check_all_to_all(const Group& group, const TensorView& in, const TensorView& out);
 void check_rooted(const Group& group, std::string_view call, const TensorView& data, int root);
+void check_shift(const Group& group, const TensorView& in, const TensorView& out);
+void check_exchange(const Group& group, std::span<const Block> sends, std::span<const Block> receives);
 /// `peer` must be another member.
-void check_message(const Group& group, std::string_view call, const TensorView& data, int peer);
+void check_message(const Group& group, std::string_view call, const TensorView& data, int peer, int channel);
+
+/// The block of `peer`, or null.
+const Block* block_of(std::span<const Block> blocks, int peer);
 
 }  // namespace galvatron::comm

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <type_traits>
 
 #include "core/errors.hpp"
+#include "core/format.hpp"
+#include "core/half.hpp"
 
 namespace galvatron::comm {
 namespace {
@@ -27,22 +29,69 @@ void take_greater(T* __restrict greatest, const T* __restrict part, int64_t coun
   }
 }
 
+/// `part` as it is.
 template <class T>
+struct Plain {
+  using Element = T;
+  using Sum = T;
+  static Sum widen(Element element) { return element; }
+  static Element round(Sum sum) { return sum; }
+};
+
+/// bf16 and f16 are added in f32, so that many members do not lose what one rounding keeps.
+struct Bf16 {
+  using Element = uint16_t;
+  using Sum = float;
+  static Sum widen(Element element) { return core::bf16_to_f32(element); }
+  static Element round(Sum sum) { return core::f32_to_bf16(sum); }
+};
+
+struct F16 {
+  using Element = uint16_t;
+  using Sum = float;
+  static Sum widen(Element element) { return core::f16_to_f32(element); }
+  static Element round(Sum sum) { return core::f32_to_f16(sum); }
+};
+
+template <class Format>
+void widen(typename Format::Sum* __restrict out, const typename Format::Element* __restrict in,
+           int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = Format::widen(in[i]);
+}
+
+template <class Format>
+void round(typename Format::Element* __restrict out, const typename Format::Sum* __restrict in,
+           int64_t count) {
+  for (int64_t i = 0; i < count; ++i) out[i] = Format::round(in[i]);
+}
+
+template <class T>
+void combine(T* partial, const T* part, int64_t count, ReduceOp op) {
+  if (op == ReduceOp::sum) {
+    add(partial, part, count);
+  } else {
+    take_greater(partial, part, count);
+  }
+}
+
+template <class Format>
 void reduce(std::span<const std::byte* const> parts, std::byte* out, int64_t count, ReduceOp op) {
-  std::array<T, block> partial;
+  using Element = typename Format::Element;
+  using Sum = typename Format::Sum;
+  std::array<Sum, block> partial, widened;
   for (int64_t begin = 0; begin < count; begin += block) {
     const auto n = std::min(block, count - begin);
-    const auto offset = begin * static_cast<int64_t>(sizeof(T));
-    std::memcpy(partial.data(), parts[0] + offset, static_cast<size_t>(n) * sizeof(T));
+    const auto part = [&](size_t p) { return reinterpret_cast<const Element*>(parts[p]) + begin; };
+    widen<Format>(partial.data(), part(0), n);
     for (size_t p = 1; p < parts.size(); ++p) {
-      const auto* part = reinterpret_cast<const T*>(parts[p] + offset);
-      if (op == ReduceOp::sum) {
-        add(partial.data(), part, n);
+      if constexpr (std::is_same_v<Element, Sum>) {
+        combine(partial.data(), part(p), n, op);
       } else {
-        take_greater(partial.data(), part, n);
+        widen<Format>(widened.data(), part(p), n);
+        combine(partial.data(), widened.data(), n, op);
       }
     }
-    std::memcpy(out + offset, partial.data(), static_cast<size_t>(n) * sizeof(T));
+    round<Format>(reinterpret_cast<Element*>(out) + begin, partial.data(), n);
   }
 }
 
@@ -50,11 +99,17 @@ void reduce(std::span<const std::byte* const> parts, std::byte* out, int64_t cou
 
 void reduce_in_order(std::span<const std::byte* const> parts, std::byte* out, int64_t count,
                      core::DType dtype, ReduceOp op) {
-  if (dtype == core::DType::f64) {
-    reduce<double>(parts, out, count, op);
-  } else {
-    GALV_ASSERT(dtype == core::DType::f32, dtype);
-    reduce<float>(parts, out, count, op);
+  switch (dtype) {
+    case core::DType::f32:
+      return reduce<Plain<float>>(parts, out, count, op);
+    case core::DType::f64:
+      return reduce<Plain<double>>(parts, out, count, op);
+    case core::DType::bf16:
+      return reduce<Bf16>(parts, out, count, op);
+    case core::DType::f16:
+      return reduce<F16>(parts, out, count, op);
+    default:
+      throw core::InternalError(core::format("cannot reduce {}", core::name(dtype)));
   }
 }
 

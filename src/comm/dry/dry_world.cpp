@@ -39,23 +39,41 @@ class DryCommunicator final : public Communicator {
     check_rooted(group_, "broadcast", data, root);
     record({CallKind::broadcast, data.bytes(), data.dtype, ReduceOp::sum, root});
   }
-  Pending send(TensorView data, int to) override {
-    check_message(group_, "send", data, to);
-    record({CallKind::send, data.bytes(), data.dtype, ReduceOp::sum, to});
+  Pending shift(TensorView in, TensorView out) override {
+    check_shift(group_, in, out);
+    record({CallKind::shift, in.bytes(), in.dtype, ReduceOp::sum, -1});
     return Pending();
   }
-  Pending receive(TensorView data, int from) override {
-    check_message(group_, "receive", data, from);
-    record({CallKind::receive, data.bytes(), data.dtype, ReduceOp::sum, from});
+  void exchange(std::span<const Block> sends, std::span<const Block> receives) override {
+    check_exchange(group_, sends, receives);
+    record({CallKind::exchange});
+    for (const auto& block : sends) record_block(CallKind::block_send, block);
+    for (const auto& block : receives) record_block(CallKind::block_receive, block);
+    ++exchanges_;
+  }
+  Pending send(TensorView data, int to, int channel) override {
+    check_message(group_, "send", data, to, channel);
+    record({CallKind::send, data.bytes(), data.dtype, ReduceOp::sum, to, channel});
+    return Pending();
+  }
+  Pending receive(TensorView data, int from, int channel) override {
+    check_message(group_, "receive", data, from, channel);
+    record({CallKind::receive, data.bytes(), data.dtype, ReduceOp::sum, from, channel});
     return Pending();
   }
   void barrier() override { record({}); }
 
  private:
   void record(const Call& call) { ledger_.record(group_, call); }
+  /// A copy to oneself was checked already; empty blocks do not travel.
+  void record_block(CallKind kind, const Block& block) {
+    if (block.peer == group_.index || block.data.bytes() == 0) return;
+    record({kind, block.data.bytes(), block.data.dtype, ReduceOp::sum, block.peer, exchanges_});
+  }
 
   Group group_;
   Ledger& ledger_;
+  int64_t exchanges_ = 0;  // calls so far
 };
 
 class DryWorld final : public World {

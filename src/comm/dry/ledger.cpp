@@ -16,7 +16,8 @@ namespace {
 using CallsByMember = std::map<int, std::vector<Call>>;
 
 bool is_message(const Call& call) {
-  return call.kind == CallKind::send || call.kind == CallKind::receive;
+  return call.kind == CallKind::send || call.kind == CallKind::receive || call.kind == CallKind::block_send ||
+         call.kind == CallKind::block_receive;
 }
 
 std::vector<Call> select(const CallsByMember& calls, int member,
@@ -55,12 +56,22 @@ void check_collectives(const Group& group, const CallsByMember& calls, const std
   }
 }
 
-void check_messages(const Group& group, const CallsByMember& calls, int from, int to) {
-  const auto sends =
-      select(calls, from, [&](const Call& call) { return call.kind == CallKind::send && call.peer == to; });
-  const auto receives = select(
-      calls, to, [&](const Call& call) { return call.kind == CallKind::receive && call.peer == from; });
-  const auto meets = [](const Call& a, const Call& b) { return a.bytes == b.bytes && a.dtype == b.dtype; };
+/// The calls of one kind with one peer, by channel and then in the order made.
+std::vector<Call> side_of(const CallsByMember& calls, int member, CallKind kind, int peer) {
+  auto chosen =
+      select(calls, member, [&](const Call& call) { return call.kind == kind && call.peer == peer; });
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [](const Call& a, const Call& b) { return a.channel < b.channel; });
+  return chosen;
+}
+
+void check_messages(const Group& group, const CallsByMember& calls, int from, int to, CallKind send,
+                    CallKind receive) {
+  const auto sends = side_of(calls, from, send, to);
+  const auto receives = side_of(calls, to, receive, from);
+  const auto meets = [](const Call& a, const Call& b) {
+    return a.bytes == b.bytes && a.dtype == b.dtype && a.channel == b.channel;
+  };
   if (const auto k = first_difference(sends, receives, meets)) {
     throw core::InternalError(core::format(
         "communicator '{}', message {} from rank {} to rank {}: the sender calls {}, the receiver calls {}",
@@ -72,8 +83,9 @@ void check_messages(const Group& group, const CallsByMember& calls, int from, in
 }  // namespace
 
 std::string_view to_string(CallKind kind) {
-  constexpr std::array<std::string_view, 8> names = {
-      "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "barrier", "send", "receive"};
+  constexpr std::array<std::string_view, 12> names = {
+      "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast",  "barrier",
+      "shift",      "exchange",   "send",           "receive",    "block_send", "block_receive"};
   return names.at(static_cast<size_t>(kind));
 }
 
@@ -81,6 +93,11 @@ std::string Call::to_string() const {
   auto text = core::format("{} of {} bytes {}", dry::to_string(kind), bytes, core::name(dtype));
   if (kind == CallKind::all_reduce) text += op == ReduceOp::sum ? " (sum)" : " (max)";
   if (peer >= 0) text += core::format(" (member {})", peer);
+  if (kind == CallKind::block_send || kind == CallKind::block_receive) {
+    text += core::format(" in exchange {}", channel);
+  } else if (channel != 0) {
+    text += core::format(" on channel {}", channel);
+  }
   return text;
 }
 
@@ -101,7 +118,10 @@ void Ledger::check(const std::vector<int>& absent_ranks) const {
     check_collectives(record.group, record.calls, present);
     for (const int from : present)
       for (const int to : present)
-        if (from != to) check_messages(record.group, record.calls, from, to);
+        if (from != to) {
+          check_messages(record.group, record.calls, from, to, CallKind::send, CallKind::receive);
+          check_messages(record.group, record.calls, from, to, CallKind::block_send, CallKind::block_receive);
+        }
   }
 }
 

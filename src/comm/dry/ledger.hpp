@@ -14,7 +14,22 @@
 
 namespace galvatron::comm::dry {
 
-enum class CallKind { all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, barrier, send, receive };
+/// An exchange is written down as the call of all members and one block_send or block_receive for each of
+/// its blocks.
+enum class CallKind {
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  broadcast,
+  barrier,
+  shift,
+  exchange,
+  send,
+  receive,
+  block_send,
+  block_receive
+};
 
 std::string_view to_string(CallKind kind);
 
@@ -25,8 +40,10 @@ struct Call {
   int64_t bytes = 0;
   core::DType dtype = core::DType::f32;
   ReduceOp op = ReduceOp::sum;
-  /// send, receive: the other member; broadcast: the root; else −1.
+  /// send, receive, blocks: the other member; broadcast: the root; else −1.
   int peer = -1;
+  /// send, receive: the channel; blocks: which exchange of this communicator.
+  int64_t channel = 0;
 
   bool operator==(const Call&) const = default;
   std::string to_string() const;
@@ -39,9 +56,9 @@ class Ledger {
   void record(const Group& group, const Call& call);
 
   /// Throws core::InternalError naming the group, the rank and the call where two ranks do not fit: members
-  /// of a group must make equal collectives in equal order, and the k-th send from a to b must have the size
-  /// of the k-th receive of b from a. Members in `absent_ranks` were not rehearsed and fit everything; a
-  /// member that is silent otherwise is a mismatch.
+  /// of a group must make equal collectives in equal order, and the k-th send from a to b on a channel must
+  /// have the size of the k-th receive of b from a there; the blocks of each exchange likewise. Members in
+  /// `absent_ranks` were not rehearsed and fit everything; a member that is silent otherwise is a mismatch.
   void check(const std::vector<int>& absent_ranks = {}) const;
 
   /// Calls of a world rank on all its communicators, in the order made.

@@ -4,23 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "comm/mpi/check.hpp"
 #include "core/errors.hpp"
 
 namespace galvatron::comm::mpi {
-namespace {
-
-class MpiPending final : public Pending::State {
- public:
-  Requests requests;
-  void wait() override { requests.wait(); }
-  bool test() override { return requests.test(); }
-};
-
-}  // namespace
 
 MpiCommunicator::MpiCommunicator(Group group, CommHandle comm, Limits limits)
     : group_(std::move(group)), comm_(std::move(comm)), limits_(limits) {
@@ -41,7 +30,7 @@ void MpiCommunicator::gather_blocks(const std::byte* in, std::byte* out, int64_t
     return;
   }
   if (in != own) std::memmove(own, in, static_cast<size_t>(block_bytes));
-  Requests requests;
+  auto& requests = rounds_[0];
   for (int step = 1; step < size(); ++step) {
     const int from = peer(size() - step);
     requests.receive(comm_.get(), {out + from * block_bytes, block_bytes, from}, Tag::collective,
@@ -61,7 +50,7 @@ void MpiCommunicator::all_to_all(TensorView in, TensorView out) {
   }
   std::memcpy(out.data + index() * block_bytes, in.data + index() * block_bytes,
               static_cast<size_t>(block_bytes));
-  Requests requests;
+  auto& requests = rounds_[0];
   for (int step = 1; step < size(); ++step) {
     const int from = peer(size() - step);
     const int to = peer(step);
@@ -81,19 +70,52 @@ void MpiCommunicator::broadcast(TensorView data, int root) {
   }
 }
 
-Pending MpiCommunicator::send(TensorView data, int to) {
-  check_message(group_, "send", data, to);
-  auto state = std::make_unique<MpiPending>();
-  state->requests.send(comm_.get(), {data.data, data.bytes(), to}, Tag::message, limits_.largest_message);
-  return Pending(std::move(state));
+Pending MpiCommunicator::shift(TensorView in, TensorView out) {
+  check_shift(group_, in, out);
+  auto& slot = pending_.take();
+  Pending pending(&slot);
+  const int previous = peer(size() - 1);
+  slot.requests.receive(comm_.get(), {out.data, out.bytes(), previous}, Tag::shift, limits_.largest_message);
+  slot.requests.send(comm_.get(), {in.data, in.bytes(), peer(1)}, Tag::shift, limits_.largest_message);
+  return pending;
 }
 
-Pending MpiCommunicator::receive(TensorView data, int from) {
-  check_message(group_, "receive", data, from);
-  auto state = std::make_unique<MpiPending>();
-  state->requests.receive(comm_.get(), {data.data, data.bytes(), from}, Tag::message,
-                          limits_.largest_message);
-  return Pending(std::move(state));
+// Empty blocks are left out by both sides, so that naming them and not naming them is the same.
+void MpiCommunicator::exchange(std::span<const Block> sends, std::span<const Block> receives) {
+  check_exchange(group_, sends, receives);
+  auto& requests = rounds_[0];
+  for (const auto& [data, from] : receives) {
+    if (from == index() || data.bytes() == 0) continue;
+    requests.receive(comm_.get(), {data.data, data.bytes(), from}, Tag::exchange, limits_.largest_message);
+  }
+  for (const auto& [data, to] : sends) {
+    if (to == index() || data.bytes() == 0) continue;
+    requests.send(comm_.get(), {data.data, data.bytes(), to}, Tag::exchange, limits_.largest_message);
+  }
+  const auto* own = block_of(sends, index());
+  if (own != nullptr && own->data.bytes() > 0) {
+    std::memcpy(block_of(receives, index())->data.data, own->data.data,
+                static_cast<size_t>(own->data.bytes()));
+  }
+  requests.wait();
+}
+
+Pending MpiCommunicator::send(TensorView data, int to, int channel) {
+  check_message(group_, "send", data, to, channel);
+  auto& slot = pending_.take();
+  Pending pending(&slot);
+  slot.requests.send(comm_.get(), {data.data, data.bytes(), to}, tag_of_channel(channel),
+                     limits_.largest_message);
+  return pending;
+}
+
+Pending MpiCommunicator::receive(TensorView data, int from, int channel) {
+  check_message(group_, "receive", data, from, channel);
+  auto& slot = pending_.take();
+  Pending pending(&slot);
+  slot.requests.receive(comm_.get(), {data.data, data.bytes(), from}, tag_of_channel(channel),
+                        limits_.largest_message);
+  return pending;
 }
 
 void MpiCommunicator::barrier() {

@@ -11,6 +11,7 @@
 #include "comm/communicator.hpp"
 #include "comm/group.hpp"
 #include "comm/mpi/comm_handle.hpp"
+#include "comm/mpi/pending_pool.hpp"
 #include "comm/mpi/transfer.hpp"
 
 namespace galvatron::comm::mpi {
@@ -40,8 +41,10 @@ class MpiCommunicator final : public Communicator {
   void reduce_scatter(TensorView in, TensorView out) override;
   void all_to_all(TensorView in, TensorView out) override;
   void broadcast(TensorView data, int root) override;
-  Pending send(TensorView data, int to) override;
-  Pending receive(TensorView data, int from) override;
+  Pending shift(TensorView in, TensorView out) override;
+  void exchange(std::span<const Block> sends, std::span<const Block> receives) override;
+  Pending send(TensorView data, int to, int channel) override;
+  Pending receive(TensorView data, int from, int channel) override;
   void barrier() override;
 
  private:
@@ -71,6 +74,8 @@ class MpiCommunicator final : public Communicator {
   std::vector<std::byte> scratch_;
   std::array<Requests, 2> rounds_;
   std::vector<const std::byte*> contributions_;
+  std::vector<int> counts_, offsets_;
+  PendingPool pending_;
 };
 
 }  // namespace galvatron::comm::mpi

@@ -92,20 +92,20 @@ void MpiCommunicator::reduce_round(const TensorView& in, const Parts& parts, int
 void MpiCommunicator::gather_parts(const TensorView& data, const Parts& parts) {
   const auto element = core::size_of(data.dtype);
   if (data.bytes() <= limits_.largest_message) {
-    std::vector<int> counts;
-    std::vector<int> offsets;
+    counts_.clear();
+    offsets_.clear();
     for (int i = 0; i < size(); ++i) {
-      counts.push_back(static_cast<int>(parts.count(i) * element));
-      offsets.push_back(static_cast<int>(parts.begin(i) * element));
+      counts_.push_back(static_cast<int>(parts.count(i) * element));
+      offsets_.push_back(static_cast<int>(parts.begin(i) * element));
     }
-    GALV_MPI(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data.data, counts.data(), offsets.data(),
+    GALV_MPI(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data.data, counts_.data(), offsets_.data(),
                             MPI_BYTE, comm_.get()));
     return;
   }
   const auto part = [&](int member, int to_or_from) {
     return Transfer{data.data + parts.begin(member) * element, parts.count(member) * element, to_or_from};
   };
-  Requests requests;
+  auto& requests = rounds_[0];
   for (int step = 1; step < size(); ++step) {
     const int from = peer(size() - step);
     requests.receive(comm_.get(), part(from, from), Tag::collective, limits_.largest_message);

@@ -13,8 +13,12 @@ namespace galvatron::comm::mpi {
 /// Bytes of the largest single message; longer blocks are cut.
 constexpr int64_t largest_message = int64_t{1} << 30;
 
-/// Messages of programs and messages inside collectives do not meet.
-enum class Tag : int { message = 1, collective = 2 };
+/// Messages of programs and messages inside collectives do not meet. Channel c of programs is message + c.
+enum class Tag : int { collective = 1, shift = 2, exchange = 3, message = 16 };
+
+inline Tag tag_of_channel(int channel) {
+  return static_cast<Tag>(static_cast<int>(Tag::message) + channel);
+}
 
 /// One block to or from member `peer`.
 struct Transfer {
@@ -31,6 +35,8 @@ class Requests {
   void receive(MPI_Comm comm, const Transfer& transfer, Tag tag, int64_t limit);
   void wait();
   bool test();
+  /// Nothing started, or all of it finished.
+  bool empty() const { return requests_.empty(); }
 
  private:
   std::vector<MPI_Request> requests_;

@@ -161,6 +161,24 @@ TYPED_TEST(Reductions, ReduceScatterGivesEachMemberItsBlock) {
   });
 }
 
+TYPED_TEST(Reductions, ReduceScatterMayWriteOntoItsOwnBlock) {
+  using T = TypeParam;
+  this->for_each_group([&](Communicator& group) {
+    for (const int64_t n : {int64_t{5}, int64_t{70001}}) {
+      auto in = rough<T>(this->world->rank(), n * group.size());
+      std::vector<T> apart(static_cast<size_t>(n));
+      group.reduce_scatter(view(in), view(apart));
+      in = rough<T>(this->world->rank(), n * group.size());
+      auto own = view(in);
+      own.data += group.index() * n * static_cast<int64_t>(sizeof(T));
+      own.cols = own.row_stride = n;
+      group.reduce_scatter(view(in), own);
+      const auto* got = own.template as<T>();
+      EXPECT_EQ(difference(apart, [&](int64_t i) { return got[i]; }), "") << "blocks of " << n;
+    }
+  });
+}
+
 TYPED_TEST(Reductions, AddInMemberOrderToTheLastBit) {
   using T = TypeParam;
   this->for_each_group([&](Communicator& group) {
@@ -243,8 +261,8 @@ TEST(Limits, BlocksLongerThanOneMessageArriveWhole) {
   EXPECT_EQ(difference(data, [&](int64_t i) { return pattern<float>(group.size() - 1, i); }), "");
 
   std::vector<float> received(static_cast<size_t>(n));
-  auto receive = group.receive(view(received), (group.index() + group.size() - 1) % group.size());
-  auto send = group.send(view(in), (group.index() + 1) % group.size());
+  auto receive = group.receive(view(received), (group.index() + group.size() - 1) % group.size(), 0);
+  auto send = group.send(view(in), (group.index() + 1) % group.size(), 0);
   receive.wait();
   send.wait();
   EXPECT_EQ(difference(received,
@@ -273,6 +291,7 @@ TEST(Contract, BrokenCallsNameTheCommunicatorAndTheSizes) {
   EXPECT_THROW(group->broadcast(view(three), world->size()), core::InternalError);
   EXPECT_THROW(group->send(view(three), group->index()), core::InternalError);
   EXPECT_THROW(group->receive(view(three), -1), core::InternalError);
+  EXPECT_THROW(group->shift(view(three), view(wrong)), core::InternalError);
 }
 
 }  // namespace

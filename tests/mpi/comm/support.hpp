@@ -29,6 +29,11 @@ device::TensorView view(std::vector<T>& data) {
   return device::vector(data.data(), dtype_of<T>(), static_cast<int64_t>(data.size()));
 }
 
+/// A vector of 16-bit reals, which C++20 has no type for.
+inline device::TensorView half_view(std::vector<uint16_t>& data, core::DType dtype) {
+  return device::vector(data.data(), dtype, static_cast<int64_t>(data.size()));
+}
+
 /// Element i of what `rank` holds: small enough to be exact in every type, different for neighbours and for
 /// ranks.
 template <class T>

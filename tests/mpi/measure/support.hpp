@@ -57,9 +57,15 @@ class DamagingCommunicator final : public comm::Communicator {
   void reduce_scatter(comm::TensorView in, comm::TensorView out) override { inner_.reduce_scatter(in, out); }
   void all_to_all(comm::TensorView in, comm::TensorView out) override { inner_.all_to_all(in, out); }
   void broadcast(comm::TensorView data, int root) override { inner_.broadcast(data, root); }
-  comm::Pending send(comm::TensorView data, int to) override { return inner_.send(data, to); }
-  comm::Pending receive(comm::TensorView data, int from) override {
-    auto pending = inner_.receive(data, from);
+  comm::Pending shift(comm::TensorView in, comm::TensorView out) override { return inner_.shift(in, out); }
+  void exchange(std::span<const comm::Block> sends, std::span<const comm::Block> receives) override {
+    inner_.exchange(sends, receives);
+  }
+  comm::Pending send(comm::TensorView data, int to, int channel) override {
+    return inner_.send(data, to, channel);
+  }
+  comm::Pending receive(comm::TensorView data, int from, int channel) override {
+    auto pending = inner_.receive(data, from, channel);
     const bool hit = from == damage_.from && index() == damage_.to && data.bytes() == damage_.bytes;
     if (!hit || damage_.skip-- > 0) return pending;
     return comm::Pending(std::make_unique<FlipOnArrival>(std::move(pending), data.data + data.bytes() / 2));

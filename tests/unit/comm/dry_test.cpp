@@ -56,12 +56,18 @@ TEST(DryCommunicator, RefusesWhatTheRealOnesRefuse) {
   EXPECT_THROW(group->all_gather(shape_only(4), shape_only(13)), core::InternalError);
   EXPECT_THROW(group->all_gather(shape_only(4), shape_only(12, core::DType::f64)), core::InternalError);
   EXPECT_THROW(group->reduce_scatter(shape_only(12), shape_only(5)), core::InternalError);
-  EXPECT_THROW(group->reduce_scatter(shape_only(12, core::DType::bf16), shape_only(4, core::DType::bf16)),
+  EXPECT_THROW(group->reduce_scatter(shape_only(12, core::DType::u8), shape_only(4, core::DType::u8)),
                core::InternalError);
+  group->reduce_scatter(shape_only(12, core::DType::bf16), shape_only(4, core::DType::bf16));
   EXPECT_THROW(group->all_to_all(shape_only(10), shape_only(10)), core::InternalError);
   EXPECT_THROW(group->all_reduce(shape_only(4, core::DType::i32), ReduceOp::sum), core::InternalError);
   EXPECT_THROW(group->broadcast(shape_only(4), 3), core::InternalError);
   EXPECT_THROW(group->send(shape_only(4), 0), core::InternalError);
+  EXPECT_THROW(group->send(shape_only(4), 1, channels), core::InternalError);
+  EXPECT_THROW(group->shift(shape_only(4), shape_only(5)), core::InternalError);
+  const Block own{shape_only(4), 0}, twice[] = {{shape_only(4), 1}, {shape_only(3), 1}};
+  EXPECT_THROW(group->exchange(std::span(&own, 1), {}), core::InternalError);
+  EXPECT_THROW(group->exchange(twice, {}), core::InternalError);
   auto rows = device::matrix(nullptr, core::DType::f32, 3, 4);
   rows.row_stride = 8;
   EXPECT_THROW(group->all_reduce(rows, ReduceOp::sum), core::InternalError);
@@ -74,11 +80,19 @@ TEST(DryCommunicator, WritesDownEveryCall) {
   group->all_reduce(shape_only(4), ReduceOp::max);
   group->all_gather(shape_only(4), shape_only(12));
   group->send(shape_only(5, core::DType::bf16), 2).wait();
+  group->receive(shape_only(3), 0, 4).wait();
+  group->shift(shape_only(2), shape_only(2)).wait();
+  const Block sends[] = {{shape_only(6), 0}, {shape_only(7), 1}}, receives[] = {{shape_only(7), 1}};
+  group->exchange(sends, receives);
   const auto& calls = ledger.calls(1);
-  ASSERT_EQ(calls.size(), 3u);
+  ASSERT_EQ(calls.size(), 7u);
   EXPECT_EQ(calls[0].to_string(), "all_reduce of 16 bytes f32 (max)");
   EXPECT_EQ(calls[1].to_string(), "all_gather of 48 bytes f32");
   EXPECT_EQ(calls[2].to_string(), "send of 10 bytes bf16 (member 2)");
+  EXPECT_EQ(calls[3].to_string(), "receive of 12 bytes f32 (member 0) on channel 4");
+  EXPECT_EQ(calls[4].to_string(), "shift of 8 bytes f32");
+  EXPECT_EQ(calls[5].to_string(), "exchange of 0 bytes f32");
+  EXPECT_EQ(calls[6].to_string(), "block_send of 24 bytes f32 (member 0) in exchange 0");
   EXPECT_TRUE(ledger.calls(0).empty());
 }
 

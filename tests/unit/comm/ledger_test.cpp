@@ -19,19 +19,21 @@ device::TensorView shape_only(int64_t count) {
 
 /// One step of a job: a collective of all ranks, or a message from one to another.
 struct Event {
-  int kind = 0;  // 0 all_reduce, 1 all_to_all, 2 barrier, 3 message
+  int kind = 0;  // 0 all_reduce, 1 all_to_all, 2 barrier, 3 message, 4 shift, 5 exchange of one block
   int64_t count = 0;
   int from = 0;
   int to = 0;
+  int channel = 0;
 };
 
 std::vector<Event> random_job(std::mt19937& random, int ranks) {
   std::vector<Event> job(40);
   for (auto& event : job) {
-    event.kind = static_cast<int>(random() % 4);
+    event.kind = static_cast<int>(random() % 6);
     event.count = static_cast<int64_t>(1 + random() % 50) * ranks;
     event.from = static_cast<int>(random() % static_cast<unsigned>(ranks));
     event.to = (event.from + 1 + static_cast<int>(random() % static_cast<unsigned>(ranks - 1))) % ranks;
+    event.channel = static_cast<int>(random() % 3);
   }
   return job;
 }
@@ -41,8 +43,14 @@ void play(Communicator& group, const Event& event) {
   if (event.kind == 0) group.all_reduce(data, ReduceOp::sum);
   if (event.kind == 1) group.all_to_all(data, data);
   if (event.kind == 2) group.barrier();
-  if (event.kind == 3 && group.index() == event.from) group.send(data, event.to).wait();
-  if (event.kind == 3 && group.index() == event.to) group.receive(data, event.from).wait();
+  if (event.kind == 3 && group.index() == event.from) group.send(data, event.to, event.channel).wait();
+  if (event.kind == 3 && group.index() == event.to) group.receive(data, event.from, event.channel).wait();
+  if (event.kind == 4) group.shift(data, data).wait();
+  if (event.kind != 5) return;
+  const Block send{data, event.to}, receive{data, event.from};
+  const std::span<const Block> none;
+  group.exchange(group.index() == event.from ? std::span(&send, 1) : none,
+                 group.index() == event.to ? std::span(&receive, 1) : none);
 }
 
 bool concerns(const Event& event, int rank) {
@@ -82,7 +90,8 @@ TEST(Ledger, AcceptsFittingJobsAndRefusesEveryChangedCall) {
       if (!concerns(job[e], odd)) continue;
       EXPECT_THROW(rehearse(job, ranks, odd, e, Change::leave_out)->check(), core::InternalError)
           << "event " << e << " left out by rank " << odd << " of " << ranks;
-      if (job[e].kind == 2) continue;  // a barrier has no size
+      if (job[e].kind == 2) continue;                                            // a barrier has no size
+      if (job[e].kind == 5 && odd != job[e].from && odd != job[e].to) continue;  // nor has this one's part
       EXPECT_THROW(rehearse(job, ranks, odd, e, Change::other_size)->check(), core::InternalError)
           << "event " << e << " of other size on rank " << odd << " of " << ranks;
     }
@@ -138,6 +147,41 @@ TEST(Ledger, DoesNotMissRanksThatWereNotRehearsed) {
   a->send(shape_only(1), 2);
   EXPECT_EQ(refusal(ledger, {2}), "");
   EXPECT_NE(refusal(ledger), "");
+}
+
+TEST(Ledger, ComparesEveryChannelByItself) {
+  for (const int wrong : {0, 1}) {
+    dry::Ledger ledger;
+    const auto a = dry::make_world(0, 2, 1, ledger)->make_communicator({0, 1}, TrafficClass::pipeline);
+    const auto b = dry::make_world(1, 2, 1, ledger)->make_communicator({0, 1}, TrafficClass::pipeline);
+    a->send(shape_only(3), 1, 1);
+    a->send(shape_only(4), 1, 2);
+    a->send(shape_only(5), 1, 1);
+    b->receive(shape_only(4), 0, 2);
+    b->receive(shape_only(3), 0, 1);
+    b->receive(shape_only(5), 0, 1 + wrong);
+    const auto text = refusal(ledger);
+    EXPECT_EQ(text.empty(), wrong == 0) << text;
+    if (wrong == 1) {
+      EXPECT_NE(text.find("on channel 2"), std::string::npos) << text;
+    }
+  }
+}
+
+TEST(Ledger, NamesTheBlockThatNobodyReceives) {
+  dry::Ledger ledger;
+  const auto a = dry::make_world(0, 2, 1, ledger)->make_communicator({0, 1}, TrafficClass::layer);
+  const auto b = dry::make_world(1, 2, 1, ledger)->make_communicator({0, 1}, TrafficClass::layer);
+  const Block send{shape_only(3), 1};
+  for (auto* group : {a.get(), b.get()}) group->exchange({}, {});
+  a->exchange(std::span(&send, 1), {});
+  b->exchange({}, {});
+  const auto text = refusal(ledger);
+  EXPECT_NE(
+      text.find("the sender calls block_send of 12 bytes f32 (member 1) in exchange 1, the receiver calls "
+                "nothing"),
+      std::string::npos)
+      << text;
 }
 
 TEST(Ledger, KeepsTrafficClassesApart) {
