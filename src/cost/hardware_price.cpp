@@ -104,7 +104,7 @@ double HardwarePrice::modelled(core::CollectiveKind kind, const GroupShape& shap
              (outside > 0 ? outside * message(Tier::across, piece) : 0);
     }
     case core::CollectiveKind::shift:
-      return message(shape.nodes > 1 ? Tier::across : Tier::same_node, bytes / shape.ranks);
+      return message(shape.nodes > 1 ? Tier::across : Tier::same_node, bytes);
     case core::CollectiveKind::exchange:
       return modelled(core::CollectiveKind::all_to_all, shape, bytes);
     case core::CollectiveKind::broadcast:

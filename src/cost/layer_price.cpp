@@ -18,9 +18,10 @@ using program::Program;
 using program::Step;
 using program::StepKind;
 
-/// Evaluation is not part of a training step.
-constexpr std::array priced_phases = {Phase::forward, Phase::backward, Phase::sync, Phase::gradient_norm,
-                                      Phase::update};
+/// Evaluation and loading are not part of a training step.
+bool is_priced(Phase phase) {
+  return phase != Phase::evaluate && phase != Phase::restore;
+}
 
 /// Which queue a step waits in.
 enum class Queue : uint8_t { compute, communication };
@@ -49,9 +50,11 @@ CostModel::CostModel(const Profile& profile, const spec::ClusterSpec& cluster)
 LayerPrice CostModel::price(const Program& program, const StagePlace& place) {
   LayerPrice price;
   price.memory = program.memory;
-  for (const Phase phase : priced_phases) {
+  for (const Phase phase : program::all_phases) {
+    if (!is_priced(phase)) continue;
     std::vector<PricedStep> steps;
     for (const Step& step : program.steps(phase)) {
+      if (step.kind == StepKind::wait) continue;
       const bool talks = step.kind == StepKind::collective;
       const Seconds duration =
           talks ? collective_seconds(program, step, place) : compute_seconds(program, step);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <tuple>
 
 #include "cost/hardware_price.hpp"
@@ -30,6 +31,11 @@ struct LayerPrice {
   program::MemoryNeed memory;
 
   double seconds(program::Phase phase) const { return phase_seconds[static_cast<size_t>(phase)]; }
+  double seconds(std::span<const program::Phase> phases) const {
+    double sum = 0;
+    for (const auto phase : phases) sum += seconds(phase);
+    return sum;
+  }
 };
 
 /// Prices Programs. The profile must outlive it.

@@ -31,8 +31,8 @@ StageSum sum_of(const plan::Plan& plan, const spec::ModelSpec& model, core::DTyp
   for (int64_t layer = range.first; layer <= range.last; ++layer) {
     const auto context = plan::context_of(plan, model, layer, stage * plan.ranks_per_stage(), dtype);
     const LayerPrice& price = pricer.price(model.layers[static_cast<size_t>(layer)], context, place);
-    sum.times.forward += price.seconds(Phase::forward);
-    sum.times.backward += price.seconds(Phase::backward);
+    sum.times.forward += price.seconds(program::forward_phases);
+    sum.times.backward += price.seconds(program::backward_phases);
     sum.times.sync += price.seconds(Phase::sync) + price.seconds(Phase::gradient_norm);
     sum.times.update += price.seconds(Phase::update);
     for (size_t i = 0; i < time_term_count; ++i) sum.terms[i] += price.term_seconds[i];
@@ -41,6 +41,7 @@ StageSum sum_of(const plan::Plan& plan, const spec::ModelSpec& model, core::DTyp
     plan::account_layer(sum.memory.arena, price.memory);
     sum.memory.sum.parameter_bytes += price.memory.parameter_bytes;
     sum.memory.sum.gradient_bytes += price.memory.gradient_bytes;
+    sum.memory.sum.master_bytes += price.memory.master_bytes;
     sum.memory.sum.moment_bytes += price.memory.moment_bytes;
   }
   sum.memory.reserve_bytes = pricer.model().reserve_bytes();

@@ -55,9 +55,11 @@ StepSignature gemm_signature(const Program& program, const Step& step) {
 
 StepSignature attention_signature(const Program& program, const Step& step) {
   const auto& a = std::get<program::AttentionAttributes>(step.attributes);
-  return {format("{} {} positions={} pieces={} heads={} kv_heads={} head_dim={}", program::name_of(step.kind),
-                 core::name(dtype_of(program, step.reads.front())), a.positions, a.pieces, a.heads,
-                 a.kv_heads, a.head_dim),
+  constexpr std::array parts = {"", " earlier", " later"};
+  return {format("{} {} positions={} pieces={} heads={} kv_heads={} head_dim={}{}{}",
+                 program::name_of(step.kind), core::name(dtype_of(program, step.reads.front())), a.positions,
+                 a.pieces, a.heads, a.kv_heads, a.head_dim, parts[static_cast<size_t>(a.part)],
+                 a.merge == core::Write::accumulate ? " merging" : ""),
           static_cast<double>(a.samples)};
 }
 
@@ -167,7 +169,7 @@ int64_t collective_bytes(const Program& program, const Step& step) {
 }
 
 StepSignature signature_of(const Program& program, const Step& step) {
-  if (step.kind == StepKind::collective) return {};
+  if (step.kind == StepKind::collective || step.kind == StepKind::wait) return {};
   if (step.kind == StepKind::gemm) return gemm_signature(program, step);
   if (step.kind == StepKind::attention || step.kind == StepKind::attention_backward)
     return attention_signature(program, step);

@@ -1,6 +1,8 @@
 // The list of terms. To add one: a row here; every report then shows it in a column of its own.
 #include "cost/terms.hpp"
 
+#include <algorithm>
+
 #include "core/errors.hpp"
 
 namespace galvatron::cost {
@@ -22,31 +24,39 @@ bool is_collective(const Step& step) {
 bool moves_state(const Step& step) {
   return is_collective(step) && std::get<program::CollectiveAttributes>(step.attributes).gradient;
 }
+bool in_forward(Phase phase) {
+  return std::find(program::forward_phases.begin(), program::forward_phases.end(), phase) !=
+         program::forward_phases.end();
+}
+bool in_backward(Phase phase) {
+  return std::find(program::backward_phases.begin(), program::backward_phases.end(), phase) !=
+         program::backward_phases.end();
+}
 bool runs_once(Phase phase) {
   return phase == Phase::sync || phase == Phase::gradient_norm || phase == Phase::update;
 }
 
 constexpr TimeTerm time_table[] = {
     {"forward gemm", "matrix products of forward", Frequency::per_micro,
-     [](Phase p, const Step& s) { return p == Phase::forward && is_gemm(s); }},
+     [](Phase p, const Step& s) { return in_forward(p) && is_gemm(s); }},
     {"forward attention", "attention of forward", Frequency::per_micro,
-     [](Phase p, const Step& s) { return p == Phase::forward && is_attention(s); }},
+     [](Phase p, const Step& s) { return in_forward(p) && is_attention(s); }},
     {"forward state", "parameters gathered and gradients scattered in forward (ZeRO)", Frequency::per_micro,
-     [](Phase p, const Step& s) { return p == Phase::forward && moves_state(s); }},
-    {"forward tensor parallel", "activations exchanged over tp in forward", Frequency::per_micro,
-     [](Phase p, const Step& s) { return p == Phase::forward && is_collective(s); }},
+     [](Phase p, const Step& s) { return in_forward(p) && moves_state(s); }},
+    {"forward tensor parallel", "activations exchanged over tp, sp and cp in forward", Frequency::per_micro,
+     [](Phase p, const Step& s) { return in_forward(p) && is_collective(s); }},
     {"forward rest", "norms, activations, lookups, loss", Frequency::per_micro,
-     [](Phase p, const Step&) { return p == Phase::forward; }},
+     [](Phase p, const Step&) { return in_forward(p); }},
     {"backward gemm", "matrix products of backward, those made again included", Frequency::per_micro,
-     [](Phase p, const Step& s) { return p == Phase::backward && is_gemm(s); }},
+     [](Phase p, const Step& s) { return in_backward(p) && is_gemm(s); }},
     {"backward attention", "attention of backward, what is made again included", Frequency::per_micro,
-     [](Phase p, const Step& s) { return p == Phase::backward && is_attention(s); }},
+     [](Phase p, const Step& s) { return in_backward(p) && is_attention(s); }},
     {"backward state", "parameters gathered and gradients scattered in backward (ZeRO)", Frequency::per_micro,
-     [](Phase p, const Step& s) { return p == Phase::backward && moves_state(s); }},
-    {"backward tensor parallel", "gradients and tokens exchanged over tp in backward", Frequency::per_micro,
-     [](Phase p, const Step& s) { return p == Phase::backward && is_collective(s); }},
+     [](Phase p, const Step& s) { return in_backward(p) && moves_state(s); }},
+    {"backward tensor parallel", "gradients and tokens exchanged over tp, sp and cp in backward",
+     Frequency::per_micro, [](Phase p, const Step& s) { return in_backward(p) && is_collective(s); }},
     {"backward rest", "everything else of backward", Frequency::per_micro,
-     [](Phase p, const Step&) { return p == Phase::backward; }},
+     [](Phase p, const Step&) { return in_backward(p); }},
     {"gradient sync", "gradients reduced once per step", Frequency::per_step,
      [](Phase p, const Step& s) {
        return (p == Phase::sync || p == Phase::gradient_norm) && is_collective(s);
@@ -61,7 +71,8 @@ static_assert(std::size(time_table) == time_term_count);
 constexpr MemoryTerm memory_table[] = {
     {"parameters", "stored weights", [](const StageMemory& m) { return m.sum.parameter_bytes; }},
     {"gradients", "stored gradients", [](const StageMemory& m) { return m.sum.gradient_bytes; }},
-    {"optimizer", "moments", [](const StageMemory& m) { return m.sum.moment_bytes; }},
+    {"optimizer", "moments, and fp32 weights beside 16-bit ones",
+     [](const StageMemory& m) { return m.sum.moment_bytes + m.sum.master_bytes; }},
     {"saved", "what backward needs of the micro-batches in flight",
      [](const StageMemory& m) { return m.arena.slots * m.arena.slot_bytes; }},
     {"work", "values inside one layer", [](const StageMemory& m) { return m.arena.work_bytes; }},

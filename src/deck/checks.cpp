@@ -20,6 +20,10 @@ void check_model(Reader& reader, const DeckValues& values) {
                  format("heads = {} does not divide hidden = {}", m.heads, m.hidden));
   reader.require(m.heads % m.kv_heads == 0, {{"model", "kv_heads"}, {"model", "heads"}},
                  format("kv_heads = {} does not divide heads = {}", m.kv_heads, m.heads));
+  const auto width = m.hidden / m.heads;
+  reader.require(
+      m.position != "rope" || width % 2 == 0, {{"model", "heads"}, {"model", "hidden"}},
+      format("rope turns pairs: hidden / heads = {} / {} = {} must be even", m.hidden, m.heads, width));
   reader.require(values.data.format != "text" || m.vocab >= 256, {{"model", "vocab"}, {"data", "format"}},
                  format("vocab = {} is less than the 256 byte values of text", m.vocab));
 }
@@ -84,7 +88,19 @@ void check_search(Reader& reader, const DeckValues& values) {
 void fill_in(const Reader& reader, DeckValues& values) {
   ModelSection& model = values.model;
   if (!reader.given({"model", "kv_heads"})) model.kv_heads = model.heads;
-  if (!reader.given({"model", "ffn"})) model.ffn = 4 * model.hidden;
+  if (model.family == "llama") {
+    auto fill = [&](const char* key, auto& member, const auto& value) {
+      if (!reader.given({"model", key})) member = value;
+    };
+    fill("norm", model.norm, "rmsnorm");
+    fill("activation", model.activation, "swiglu");
+    fill("position", model.position, "rope");
+    fill("bias", model.bias, false);
+    fill("tie_embeddings", model.tie_embeddings, false);
+  }
+  const bool gated = model.activation == "swiglu";
+  if (!reader.given({"model", "ffn"}))
+    model.ffn = gated ? (8 * model.hidden / 3 + 255) / 256 * 256 : 4 * model.hidden;
   TrainSection& train = values.train;
   if (reader.given({"train", "lr"}) && !reader.given({"train", "min_lr"})) train.min_lr = train.lr / 10.0;
   if (!reader.given({"train", "warmup"})) train.warmup = std::min(train.warmup, train.steps);

@@ -97,6 +97,9 @@ struct TrainSection {
   int64_t stop_after = 0;
   std::string resume = "auto";
   std::string precision = "fp32";
+  double loss_scale = 65536.0;
+  int64_t loss_scale_growth = 1000;
+  int64_t max_skipped = 20;
   std::string optimizer = "adamw";
   double lr = 3e-3;
   double min_lr = 3e-4;  ///< where the deck is silent: lr / 10

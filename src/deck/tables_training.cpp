@@ -22,24 +22,28 @@ Section<ModelSection> model_table() {
   return {
       "model",
       "The network.",
-      {{"family", &S::family, Rule().one_of({"gpt"}).refuse("llama", "this build has the family gpt"), "",
-        "Kind of network. gpt: as GPT-2, a decoder with learned positions."},
+      {{"family", &S::family, Rule().one_of({"gpt", "llama"}), "",
+        "Kind of network, which fills in what is left out below. gpt: as GPT-2, a decoder with learned "
+        "positions, "
+        "layernorm, gelu, biases and a tied head. llama: rotary positions, rmsnorm, swiglu, no biases, an "
+        "untied head."},
        {"layers", &S::layers, extent().at_most(100000), "blocks", "Transformer blocks."},
        {"hidden", &S::hidden, extent(), "", "Width of the residual stream."},
        {"heads", &S::heads, extent(), "", "Attention heads; divides `hidden`."},
        {"kv_heads", &S::kv_heads, extent(), "",
         "Heads of keys and values; divides `heads`. Left out: as many as `heads`."},
-       {"ffn", &S::ffn, extent(), "", "Width inside the feed-forward layer. Left out: 4 × `hidden`."},
+       {"ffn", &S::ffn, extent(), "",
+        "Width inside the feed-forward layer. Left out: 4 × `hidden`; with swiglu 8/3 × `hidden`, rounded up "
+        "to a "
+        "multiple of 256."},
        {"vocab", &S::vocab, extent().at_least(2), "tokens", "Size of the vocabulary; at least 256 for text."},
        {"seq", &S::seq, extent(), "tokens", "Positions per sample."},
-       {"norm", &S::norm, Rule().one_of({"layernorm"}).refuse("rmsnorm", "this build has layernorm"), "",
-        "Normalisation before each layer."},
-       {"activation", &S::activation, Rule().one_of({"gelu"}).refuse("swiglu", "this build has gelu"), "",
-        "Activation of the feed-forward layer. gelu: in its tanh form."},
-       {"position", &S::position,
-        Rule().one_of({"learned"}).refuse("rope", "this build has learned positions"), "",
-        "How positions enter."},
-       {"bias", &S::bias, {}, "", "Linear layers and norms have a bias."},
+       {"norm", &S::norm, Rule().one_of({"layernorm", "rmsnorm"}), "", "Normalisation before each layer."},
+       {"activation", &S::activation, Rule().one_of({"gelu", "swiglu"}), "",
+        "Activation of the feed-forward layer. gelu: in its tanh form; swiglu: gated, three matrices."},
+       {"position", &S::position, Rule().one_of({"learned", "rope"}), "",
+        "How positions enter. learned: a table added to the embedding; rope: queries and keys are turned."},
+       {"bias", &S::bias, {}, "", "Linear layers and layernorms have a bias."},
        {"tie_embeddings", &S::tie_embeddings, {}, "", "The head uses the embedding's table."},
        {"rope_base", &S::rope_base, Rule().above(0), "",
         "Base of rotary positions; not used by learned ones."},
@@ -50,7 +54,6 @@ Section<ModelSection> model_table() {
 
 Section<TrainSection> train_table() {
   using S = TrainSection;
-  const char* const precisions = "this build trains in fp32 and fp64";
   return {
       "train",
       "The optimization: AdamW with linear warm-up and a decay of the learning rate.",
@@ -61,9 +64,18 @@ Section<TrainSection> train_table() {
         {},
         "",
         "auto: from the newest valid checkpoint of the run folder, if any; never; or a checkpoint file."},
-       {"precision", &S::precision,
-        Rule().one_of({"fp32", "fp64"}).refuse("bf16", precisions).refuse("fp16", precisions), "",
-        "Element type of training. fp64 uses the plain reference kernels and is slow."},
+       {"precision", &S::precision, Rule().one_of({"fp32", "fp64", "bf16", "fp16"}), "",
+        "Element type of parameters and activations. bf16 and fp16 keep fp32 master weights, gradients and "
+        "moments; "
+        "fp16 scales its loss. fp64 uses the plain reference kernels and is slow."},
+       {"loss_scale", &S::loss_scale, Rule().at_least(1), "",
+        "fp16: factor on the loss at the start. It halves when a gradient overflows (that step is skipped) "
+        "and "
+        "doubles after `loss_scale_growth` steps without."},
+       {"loss_scale_growth", &S::loss_scale_growth, Rule().at_least(1), "steps",
+        "fp16: steps without overflow after which the factor doubles."},
+       {"max_skipped", &S::max_skipped, Rule().at_least(1), "steps",
+        "fp16: so many skipped steps in a row end the run with exit code 7."},
        {"optimizer", &S::optimizer, Rule().one_of({"adamw", "sgd"}), "",
         "adamw: decoupled weight decay (arXiv 1711.05101); sgd: plain steps against the gradient."},
        {"lr", &S::lr, Rule().above(0), "", "Largest learning rate, reached after the warm-up."},

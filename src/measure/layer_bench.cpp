@@ -1,6 +1,7 @@
 // The memory is laid out as in a stage, region after region, but for one layer and one micro-batch.
 #include "measure/layer_bench.hpp"
 
+#include <bit>
 #include <cstring>
 
 #include "core/errors.hpp"
@@ -14,14 +15,14 @@ namespace {
 using program::ParameterGroup;
 using program::Program;
 
-constexpr int64_t buffers_of_a_guest = 4;  // weights, gradients and two moments
+constexpr int64_t buffers_of_a_guest = 5;  // weights, their masters, gradients and two moments
 
 int64_t value_bytes(const Program& program, program::ValueId id) {
   return id == program::no_value ? 0 : program::aligned(program.value(id).bytes());
 }
 
 int64_t guest_buffer_bytes(const ParameterGroup& group) {
-  return program::aligned(group.padded * core::size_of(group.dtype));
+  return program::aligned(group.padded * core::size_of(group.accumulator()));
 }
 
 /// Hands out consecutive regions of the buffer.
@@ -43,6 +44,7 @@ runtime::GroupAddresses guest_buffers(const ParameterGroup& group, Regions& regi
   const auto bytes = guest_buffer_bytes(group);
   own.weights = own.weight_shard = regions.take(bytes);
   own.gradients = own.gradient_shard = regions.take(bytes);
+  own.master = regions.take(bytes);
   own.exp_avg = regions.take(bytes);
   own.exp_avg_sq = regions.take(bytes);
   return own;
@@ -107,9 +109,11 @@ void LayerBench::lay_out() {
 }
 
 void LayerBench::fill() {
-  // Ordinary numbers: zeros and tiny ones have another speed on some processors.
+  // Ordinary numbers, read as one of 32 bits or as two of 16: zeros and tiny ones have another speed on some
+  // processors.
   const auto words = memory_.bytes() / core::size_of(core::DType::f32);
-  kernels_.fill(*stream_, device::vector(memory_.data(), core::DType::f32, words), 0.01);
+  kernels_.fill(*stream_, device::vector(memory_.data(), core::DType::f32, words),
+                std::bit_cast<float>(0x3c233c23U));
   for (auto* cell : {addresses_.loss, addresses_.gradient_norm})
     kernels_.fill(*stream_, device::vector(cell, core::DType::f64, 1), 0.0);
   stream_->synchronize();

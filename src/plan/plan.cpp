@@ -65,9 +65,6 @@ void check_axes(const spec::LayerStrategy& s, const std::string& where, Faults& 
       {"tp", s.tp}, {"sp", s.sp}, {"cp", s.cp}, {"dp", s.dp}, {"ep", s.ep}};
   for (const auto& [axis, degree] : degrees)
     if (degree < 1) faults.add(format("{}: {} = {} is not positive", where, axis, degree));
-  for (const auto& [axis, degree] : {degrees[1], degrees[2], degrees[4]})
-    if (degree > 1)
-      faults.add(format("{}: {} = {}, but this version splits over tp and dp only", where, axis, degree));
   if (s.zero < 0 || s.zero > 3)
     faults.add(format("{}: ZeRO level {} is not one of 0, 1, 2, 3", where, s.zero));
 }

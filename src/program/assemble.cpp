@@ -68,9 +68,10 @@ ValueId Assembler::parameter_value(WeightRef ref, Storage storage) {
   }
   const bool matrix = first.parameter.rows > 1;
   const auto cols = matrix ? first.parameter.local_cols : elements;
-  Value value{first.parameter.name, elements / cols, cols, group->dtype, storage};
+  const auto dtype = storage == Storage::weights ? group->dtype : group->accumulator();
+  Value value{first.parameter.name, elements / cols, cols, dtype, storage};
   value.group = static_cast<int32_t>(group - groups.begin());
-  value.offset = first.parameter.offset * core::size_of(group->dtype);
+  value.offset = first.parameter.offset * core::size_of(dtype);
   tape_.program.values.push_back(value);
   tape_.keep.push_back(Keep::no);
   return cache[key] = static_cast<ValueId>(tape_.program.values.size()) - 1;
@@ -90,12 +91,19 @@ Operand Assembler::columns(ValueId id, int64_t col, int64_t cols) const {
   return {id, 0, tape_.program.value(id).rows, col, cols};
 }
 
+Operand Assembler::stretch(WeightRef ref, Storage storage) {
+  if (!ref.present()) return {};
+  const auto all = whole(parameter_value(ref, storage));
+  if (ref.rows == 0) return all;
+  return all.rows > 1 ? row_range(all.value, ref.row, ref.rows) : columns(all.value, ref.row, ref.rows);
+}
+
 Operand Assembler::weight_operand(WeightRef ref) {
-  return ref.present() ? whole(parameter_value(ref, Storage::weights)) : Operand{};
+  return stretch(ref, Storage::weights);
 }
 
 Operand Assembler::gradient_operand(WeightRef ref) {
-  return ref.present() ? whole(parameter_value(ref, Storage::gradients)) : Operand{};
+  return stretch(ref, Storage::gradients);
 }
 
 void Assembler::emit(const Op& op, Phase phase, const Renames& renames) {
@@ -112,26 +120,19 @@ void Assembler::emit(const Op& op, Phase phase, const Renames& renames) {
            {StepKind::norm, {input(0), weight(0), weight(1)}, {output(0), output(1)}, op.attributes, {}});
       break;
     case OpKind::linear:
-      push(phase, {StepKind::gemm,
-                   {input(0), weight(0), weight(1)},
-                   {output(0)},
-                   GemmAttributes{core::Transpose::no, core::Transpose::yes, core::Write::overwrite},
-                   {}});
-      break;
+      return emit_linear(op, phase, input(0), output(0).value);
     case OpKind::activation:
       push(phase, {StepKind::activation, {input(0)}, {output(0)}, op.attributes, {}});
       break;
-    case OpKind::attention: {
-      const auto& a = std::get<AttentionAttributes>(op.attributes);
-      const auto qkv = input(0).value;
-      const auto q = a.heads * a.head_dim, kv = a.kv_heads * a.head_dim;
-      push(phase, {StepKind::attention,
-                   {columns(qkv, 0, q), columns(qkv, q, kv), columns(qkv, q + kv, kv)},
-                   {output(0), output(1)},
-                   op.attributes,
-                   {}});
+    case OpKind::attention:
+      return emit_attention(op, phase, input(0).value, output(0).value, output(1).value);
+    case OpKind::rope:
+      push(phase, {StepKind::rope, {input(0)}, {output(0)}, op.attributes, {}});
       break;
-    }
+    case OpKind::to_heads:
+      return emit_to_heads(op, phase, input(0).value, output(0).value);
+    case OpKind::to_tokens:
+      return emit_to_tokens(op, phase, input(0).value, output(0).value);
     case OpKind::add:
       push(phase, {StepKind::add, {input(0), input(1), weight(0)}, {output(0)}, {}, {}});
       break;
@@ -151,6 +152,30 @@ void Assembler::emit(const Op& op, Phase phase, const Renames& renames) {
   }
 }
 
+void Assembler::emit_linear(const Op& op, Phase phase, Operand x, ValueId y) {
+  int64_t col = 0;
+  for (size_t i = 0; i < op.weights.size(); i += 2) {
+    const auto weight = weight_operand(op.weights[i]);
+    push(phase, {StepKind::gemm,
+                 {x, weight, weight_operand(op.weights[i + 1])},
+                 {columns(y, col, weight.rows)},
+                 GemmAttributes{core::Transpose::no, core::Transpose::yes, core::Write::overwrite},
+                 {}});
+    col += weight.rows;
+  }
+}
+
+void Assembler::emit_attention(const Op& op, Phase phase, ValueId qkv, ValueId out, ValueId lse) {
+  if (tape_.program.strategy.cp > 1) return emit_ring(op, phase, qkv, out, lse);
+  const auto& a = std::get<AttentionAttributes>(op.attributes);
+  const auto q = a.heads * a.head_dim, kv = a.kv_heads * a.head_dim;
+  push(phase, {StepKind::attention,
+               {columns(qkv, 0, q), columns(qkv, q, kv), columns(qkv, q + kv, kv)},
+               {whole(out), whole(lse)},
+               a,
+               {}});
+}
+
 void Assembler::emit_cross_entropy(const Op& op, Phase phase) {
   auto attributes = std::get<CrossEntropyAttributes>(op.attributes);
   if (phase == Phase::evaluate) attributes.scale = 0.0;
@@ -160,7 +185,7 @@ void Assembler::emit_cross_entropy(const Op& op, Phase phase) {
   const auto rows = tape_.program.value(h).rows, chunk = chunk_rows_for(rows, table.rows);
   const auto dtype = tape_.program.dtype;
   const auto logits = new_work("logits", chunk, table.rows, dtype);
-  const auto stats = new_work("loss.stats", 3, chunk, dtype == core::DType::f64 ? dtype : core::DType::f32);
+  const auto stats = new_work("loss.stats", 3, chunk, accumulator());
   auto reduce = [&](core::ReduceOp op_kind, Operand data) {
     push(phase, {StepKind::collective,
                  {},

@@ -26,6 +26,11 @@ class Assembler {
 
   // Forward: one op's steps into `phase`, its values renamed.
   void emit(const Op& op, Phase phase, const Renames& renames);
+  void emit_linear(const Op& op, Phase phase, Operand x, ValueId y);
+  void emit_attention(const Op& op, Phase phase, ValueId qkv, ValueId out, ValueId lse);
+  void emit_ring(const Op& op, Phase phase, ValueId qkv, ValueId out, ValueId lse);
+  void emit_to_heads(const Op& op, Phase phase, ValueId from, ValueId to);
+  void emit_to_tokens(const Op& op, Phase phase, ValueId from, ValueId to);
   void emit_cross_entropy(const Op& op, Phase phase);
   void emit_evaluation();
 
@@ -36,6 +41,11 @@ class Assembler {
   void linear_rule(const Op& op, int64_t index, ValueId dy);
   void activation_rule(const Op& op, int64_t index, ValueId dy);
   void attention_rule(const Op& op, int64_t index, ValueId dy);
+  void ring_rule(const AttentionAttributes& a, ValueId qkv, ValueId out, ValueId lse, ValueId dy,
+                 ValueId dqkv);
+  void rope_rule(const Op& op, int64_t index, ValueId dy);
+  void to_heads_rule(const Op& op, int64_t index, ValueId dy);
+  void to_tokens_rule(const Op& op, int64_t index, ValueId dy);
   void tokens_rule(const Op& op, int64_t index, ValueId dy);
   ValueId need(ValueId value);
   void contribute(ValueId value, ValueId gradient, int64_t index);
@@ -50,6 +60,9 @@ class Assembler {
   Operand columns(ValueId value, int64_t col, int64_t cols) const;
   Operand weight_operand(WeightRef weight);
   Operand gradient_operand(WeightRef weight);
+  Operand stretch(WeightRef weight, Storage storage);
+  core::DType accumulator() const { return core::accumulator_of(tape_.program.dtype); }
+  void copy(Phase phase, Operand from, Operand to) { push(phase, {StepKind::copy, {from}, {to}, {}, {}}); }
   void push(Phase phase, Step step) { tape_.program.steps(phase).push_back(std::move(step)); }
 
   Tape tape_;

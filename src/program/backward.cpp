@@ -64,6 +64,12 @@ void Assembler::differentiate(const Op& op, int64_t index) {
     case OpKind::gather_tokens:
     case OpKind::scatter_tokens:
       return tokens_rule(op, index, dy);
+    case OpKind::rope:
+      return rope_rule(op, index, dy);
+    case OpKind::to_heads:
+      return to_heads_rule(op, index, dy);
+    case OpKind::to_tokens:
+      return to_tokens_rule(op, index, dy);
     case OpKind::cross_entropy:
       return;
   }
@@ -87,17 +93,22 @@ void Assembler::norm_rule(const Op& op, int64_t index, ValueId dy) {
 
 void Assembler::linear_rule(const Op& op, int64_t index, ValueId dy) {
   const auto x = op.inputs[0];
-  const auto dx = gradient_target(x, index);
-  push(Phase::backward,
-       {StepKind::gemm, {whole(dy), weight_operand(op.weights[0]), {}}, {whole(dx)}, GemmAttributes{}, {}});
-  push(Phase::backward, {StepKind::gemm,
-                         {whole(dy), whole(need(x)), {}},
-                         {gradient_operand(op.weights[0])},
-                         GemmAttributes{Transpose::yes, Transpose::no, Write::accumulate},
-                         {}});
-  if (op.weights[1].present())
-    push(Phase::backward, {StepKind::column_sum, {whole(dy)}, {gradient_operand(op.weights[1])}, {}, {}});
-  contribute(x, dx, index);
+  int64_t col = 0;
+  for (size_t i = 0; i < op.weights.size(); i += 2) {
+    const auto weight = weight_operand(op.weights[i]);
+    const auto part = columns(dy, col, weight.rows);
+    col += weight.rows;
+    const auto dx = gradient_target(x, index);
+    push(Phase::backward, {StepKind::gemm, {part, weight, {}}, {whole(dx)}, GemmAttributes{}, {}});
+    push(Phase::backward, {StepKind::gemm,
+                           {part, whole(need(x)), {}},
+                           {gradient_operand(op.weights[i])},
+                           GemmAttributes{Transpose::yes, Transpose::no, Write::accumulate},
+                           {}});
+    if (op.weights[i + 1].present())
+      push(Phase::backward, {StepKind::column_sum, {part}, {gradient_operand(op.weights[i + 1])}, {}, {}});
+    contribute(x, dx, index);
+  }
 }
 
 void Assembler::activation_rule(const Op& op, int64_t index, ValueId dy) {
@@ -112,14 +123,26 @@ void Assembler::attention_rule(const Op& op, int64_t index, ValueId dy) {
   const auto& a = std::get<AttentionAttributes>(op.attributes);
   const auto qkv = need(op.inputs[0]), out = need(op.outputs[0]), lse = need(op.outputs[1]);
   const auto dqkv = gradient_target(op.inputs[0], index);
-  const auto q = a.heads * a.head_dim, kv = a.kv_heads * a.head_dim;
-  push(Phase::backward, {StepKind::attention_backward,
-                         {columns(qkv, 0, q), columns(qkv, q, kv), columns(qkv, q + kv, kv), whole(out),
-                          whole(lse), whole(dy)},
-                         {columns(dqkv, 0, q), columns(dqkv, q, kv), columns(dqkv, q + kv, kv)},
-                         op.attributes,
-                         {}});
+  if (tape_.program.strategy.cp > 1) {
+    ring_rule(a, qkv, out, lse, dy, dqkv);
+  } else {
+    const auto q = a.heads * a.head_dim, kv = a.kv_heads * a.head_dim;
+    push(Phase::backward, {StepKind::attention_backward,
+                           {columns(qkv, 0, q), columns(qkv, q, kv), columns(qkv, q + kv, kv), whole(out),
+                            whole(lse), whole(dy)},
+                           {columns(dqkv, 0, q), columns(dqkv, q, kv), columns(dqkv, q + kv, kv)},
+                           a,
+                           {}});
+  }
   contribute(op.inputs[0], dqkv, index);
+}
+
+void Assembler::rope_rule(const Op& op, int64_t index, ValueId dy) {
+  auto attributes = std::get<RopeAttributes>(op.attributes);
+  attributes.direction = core::Direction::inverse;
+  const auto dx = gradient_target(op.inputs[0], index);
+  push(Phase::backward, {StepKind::rope, {whole(dy)}, {whole(dx)}, attributes, {}});
+  contribute(op.inputs[0], dx, index);
 }
 
 void Assembler::tokens_rule(const Op& op, int64_t index, ValueId dy) {

@@ -89,51 +89,124 @@ WeightRef Builder::stack(std::initializer_list<WeightRef> weights) {
   return all;
 }
 
+WeightRef Builder::rows_of(WeightRef weight, int64_t row, int64_t rows) {
+  weight.row = row;
+  weight.rows = rows;
+  return weight;
+}
+
+const HeadDeal& Builder::heads() {
+  if (!heads_) heads_ = deal_heads(dims(), context_.strategy, context_.coordinate.tp);
+  return *heads_;
+}
+
+core::RowPositions Builder::positions_of(int64_t pieces, int64_t begin) const {
+  const auto& s = context_.strategy;
+  const auto block = dims().seq / s.cp, c = int64_t{context_.coordinate.cp};
+  core::RowPositions p;
+  p.samples = context_.samples;
+  p.pieces = pieces;
+  p.length = rows_ / context_.samples;
+  p.begin = begin;
+  p.half = s.cp > 1 ? block / 2 : block;
+  p.first = c * p.half;
+  p.second = (2 * int64_t{s.cp} - 1 - c) * p.half;
+  return p;
+}
+
 ValueId Builder::norm(ValueId x, const std::string& name) {
   const auto [rows, cols] = std::pair(tape_.program.value(x).rows, tape_.program.value(x).cols);
+  const bool shifts = dims().norm == core::NormKind::layernorm && dims().bias;
   const auto gamma = vector(name + ".weight", cols, InitKind::ones);
-  const auto beta = vector(name + ".bias", cols, InitKind::zeros);
+  const auto beta = shifts ? vector(name + ".bias", cols, InitKind::zeros) : WeightRef{};
   const auto y = computed(name, rows, cols);
-  const auto stats_dtype = context_.dtype == DType::f64 ? DType::f64 : DType::f32;
-  const auto stats = new_value(name + ".stats", rows, 2, stats_dtype, Storage::work);
-  tape_.ops.push_back({OpKind::norm,
-                       {x},
-                       {y, stats},
-                       {gamma, beta},
-                       NormAttributes{core::NormKind::layernorm, dims().norm_eps}});
+  const auto stats = new_value(name + ".stats", rows, 2, accumulator(), Storage::work);
+  tape_.ops.push_back(
+      {OpKind::norm, {x}, {y, stats}, {gamma, beta}, NormAttributes{dims().norm, dims().norm_eps}});
   return y;
 }
 
 ValueId Builder::linear(ValueId x, WeightRef weight, WeightRef bias) {
+  return linear(x, std::vector{std::pair(weight, bias)});
+}
+
+ValueId Builder::linear(ValueId x, const std::vector<std::pair<WeightRef, WeightRef>>& weights_and_biases) {
   int64_t out = 0;
-  for (int32_t i = 0; i < weight.count; ++i)
-    out += tape_.weights[static_cast<size_t>(weight.first + i)].parameter.local_rows;
+  std::vector<WeightRef> refs;
+  for (const auto& [weight, bias] : weights_and_biases) {
+    refs.insert(refs.end(), {weight, bias});
+    if (weight.rows > 0) {
+      out += weight.rows;
+      continue;
+    }
+    for (int32_t i = 0; i < weight.count; ++i)
+      out += tape_.weights[static_cast<size_t>(weight.first + i)].parameter.local_rows;
+  }
   const auto y = computed("linear", tape_.program.value(x).rows, out);
   tape_.keep[static_cast<size_t>(y)] = Keep::yes;
-  tape_.ops.push_back({OpKind::linear, {x}, {y}, {weight, bias}, {}});
+  tape_.ops.push_back({OpKind::linear, {x}, {y}, std::move(refs), {}});
   return y;
 }
 
-ValueId Builder::gelu(ValueId x) {
-  const auto y = computed("gelu", tape_.program.value(x).rows, tape_.program.value(x).cols);
-  tape_.ops.push_back({OpKind::activation, {x}, {y}, {}, ActivationAttributes{core::ActivationKind::gelu}});
+ValueId Builder::activation(ValueId x) {
+  const auto kind = dims().activation;
+  const auto in = tape_.program.value(x).cols;
+  const auto y =
+      computed("activation", tape_.program.value(x).rows, kind == core::ActivationKind::swiglu ? in / 2 : in);
+  tape_.ops.push_back({OpKind::activation, {x}, {y}, {}, ActivationAttributes{kind}});
   return y;
 }
 
-ValueId Builder::attention(ValueId qkv, int64_t heads, int64_t kv_heads) {
+ValueId Builder::rope(ValueId qkv) {
+  const auto tp = context_.strategy.tp;
+  const auto y = computed("rope", tape_.program.value(qkv).rows, tape_.program.value(qkv).cols);
+  tape_.keep[static_cast<size_t>(y)] = Keep::yes;
+  RopeAttributes a;
+  a.positions = positions_of(tp, context_.coordinate.sp * tp * (rows_ / context_.samples));
+  a.heads = heads().queries.count + heads().keys.count;
+  a.head_dim = dims().head_dim;
+  a.base = dims().rope_base;
+  tape_.ops.push_back({OpKind::rope, {qkv}, {y}, {}, a});
+  return y;
+}
+
+ValueId Builder::tokens_to_heads(ValueId qkv) {
+  const auto sp = context_.strategy.sp;
+  if (sp == 1) return qkv;
+  const auto cols = (heads().part_query_count() + 2 * heads().part_key_count()) * dims().head_dim;
+  const auto y = computed("heads", tape_.program.value(qkv).rows * sp, cols);
+  tape_.keep[static_cast<size_t>(y)] = Keep::yes;
+  const CollectiveAttributes a{core::CollectiveKind::all_to_all, core::ReduceOp::sum, spec::Axis::sp, sp};
+  tape_.ops.push_back({OpKind::to_heads, {qkv}, {y}, {}, a});
+  return y;
+}
+
+ValueId Builder::heads_to_tokens(ValueId x) {
+  const auto sp = context_.strategy.sp;
+  if (sp == 1) return x;
+  const auto y = computed("tokens", tape_.program.value(x).rows / sp, tape_.program.value(x).cols * sp);
+  tape_.keep[static_cast<size_t>(y)] = Keep::yes;
+  const CollectiveAttributes a{core::CollectiveKind::all_to_all, core::ReduceOp::sum, spec::Axis::sp, sp};
+  tape_.ops.push_back({OpKind::to_tokens, {x}, {y}, {}, a});
+  return y;
+}
+
+ValueId Builder::attention(ValueId qkv) {
+  const auto& s = context_.strategy;
   const auto rows = tape_.program.value(qkv).rows, head_dim = dims().head_dim;
-  GALV_ASSERT(tape_.program.value(qkv).cols == (heads + 2 * kv_heads) * head_dim, heads, kv_heads, head_dim);
-  const auto out = computed("attention", rows, heads * head_dim);
-  const auto lse_dtype = context_.dtype == DType::f64 ? DType::f64 : DType::f32;
-  const auto lse = new_value("attention.lse", rows, heads, lse_dtype, Storage::work);
+  const auto query_heads = heads().part_query_count(), kv_heads = heads().part_key_count();
+  GALV_ASSERT(tape_.program.value(qkv).cols == (query_heads + 2 * kv_heads) * head_dim, query_heads, kv_heads, head_dim);
+  const auto out = computed("attention", rows, query_heads * head_dim);
+  const auto lse = new_value("attention.lse", rows, query_heads, accumulator(), Storage::work);
   tape_.keep[static_cast<size_t>(out)] = tape_.keep[static_cast<size_t>(lse)] = Keep::yes;
-  const AttentionAttributes a{context_.samples,
-                              dims().seq,
-                              context_.strategy.tp,
-                              heads,
-                              kv_heads,
-                              head_dim,
-                              1.0 / std::sqrt(static_cast<double>(head_dim))};
+  AttentionAttributes a;
+  a.samples = context_.samples;
+  a.positions = dims().seq / s.cp;
+  a.pieces = int64_t{s.sp} * s.tp;
+  a.heads = query_heads;
+  a.kv_heads = kv_heads;
+  a.head_dim = head_dim;
+  a.scale = 1.0 / std::sqrt(static_cast<double>(head_dim));
   tape_.ops.push_back({OpKind::attention, {qkv}, {out, lse}, {}, a});
   return out;
 }
@@ -153,12 +226,13 @@ ValueId Builder::embedding(ValueId ids, WeightRef table) {
 
 ValueId Builder::positions(ValueId x, WeightRef table) {
   const auto y = computed("positions", tape_.program.value(x).rows, tape_.program.value(x).cols);
-  const auto length = rows_ / context_.samples;
+  const auto& at = context_.coordinate;
+  const auto piece = int64_t{at.sp} * context_.strategy.tp + at.tp;
   tape_.ops.push_back({OpKind::positions,
                        {x},
                        {y},
                        {table},
-                       PositionAttributes{context_.coordinate.tp * length, context_.samples}});
+                       PositionAttributes{positions_of(1, piece * (rows_ / context_.samples))}});
   return y;
 }
 

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "program/heads.hpp"
 #include "program/lower.hpp"
 #include "program/tape.hpp"
 
@@ -46,13 +48,26 @@ class Builder {
   WeightRef vector(const std::string& name, int64_t size, InitKind init, Split split = Split::none);
   /// Consecutive weights as one matrix, stacked by rows (vectors: one after the other).
   WeightRef stack(std::initializer_list<WeightRef> weights);
+  /// Rows (of a vector: elements) [row, row + rows) of a weight that the ranks of tp hold whole.
+  static WeightRef rows_of(WeightRef weight, int64_t row, int64_t rows);
 
+  /// The model's kind of norm.
   ValueId norm(ValueId x, const std::string& name);
   /// x · wᵀ (+ bias).
   ValueId linear(ValueId x, WeightRef weight, WeightRef bias = {});
-  ValueId gelu(ValueId x);
-  /// qkv: columns are this rank's query heads, key heads, value heads.
-  ValueId attention(ValueId qkv, int64_t heads, int64_t kv_heads);
+  /// The same for weights that do not lie side by side: their results are neighbouring columns.
+  ValueId linear(ValueId x, const std::vector<std::pair<WeightRef, WeightRef>>& weights_and_biases);
+  /// The model's activation; swiglu reads gate columns, then up columns.
+  ValueId activation(ValueId x);
+  /// Columns are the query heads, key heads, value heads of this rank's tp index (`HeadDeal`). Turns queries
+  /// and keys by their positions (RoPE).
+  ValueId rope(ValueId qkv);
+  /// Ulysses: from some positions of all heads of the tp index to all positions of the context-parallel block
+  /// of some heads, and back; nothing when sp = 1.
+  ValueId tokens_to_heads(ValueId qkv);
+  ValueId heads_to_tokens(ValueId x);
+  /// Causal attention over the whole sample; with cp > 1 keys and values travel around the ring.
+  ValueId attention(ValueId qkv);
   /// a + b (+ bias on every row).
   ValueId add(ValueId a, ValueId b, WeightRef bias = {});
   ValueId embedding(ValueId ids, WeightRef table);
@@ -67,13 +82,18 @@ class Builder {
   /// Rows of this rank's tokens, and of its whole tp group's.
   int64_t rows() const { return rows_; }
   int64_t gathered_rows() const { return rows_ * context_.strategy.tp; }
-  /// This rank's share of `n` when split over tp: rounded up.
-  int64_t share(int64_t n) const { return (n + context_.strategy.tp - 1) / context_.strategy.tp; }
+  /// Heads of this rank, in a layer that has some.
+  const HeadDeal& heads();
 
   /// The finished tape with `output` as the layer's result (none in the head).
   Tape finish(std::optional<ValueId> output);
 
  private:
+  /// Rounded up.
+  int64_t share(int64_t n) const { return (n + context_.strategy.tp - 1) / context_.strategy.tp; }
+  /// Positions of rows in `pieces` equal pieces that follow each other from coordinate `begin` on.
+  core::RowPositions positions_of(int64_t pieces, int64_t begin) const;
+  core::DType accumulator() const { return core::accumulator_of(context_.dtype); }
   ValueId new_value(std::string name, int64_t rows, int64_t cols, core::DType dtype, Storage storage);
   ValueId computed(const std::string& name, int64_t rows, int64_t cols);
   ValueId saved_ids(const std::string& name);
@@ -81,6 +101,7 @@ class Builder {
   spec::LayerSpec layer_;
   LayerContext context_;
   int64_t rows_ = 0;
+  std::optional<HeadDeal> heads_;
   Tape tape_;
 };
 

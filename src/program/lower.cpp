@@ -40,14 +40,19 @@ std::optional<std::string> illegal_reason(const spec::LayerSpec& layer, const sp
        {std::pair("tp", s.tp), {"sp", s.sp}, {"cp", s.cp}, {"dp", s.dp}, {"ep", s.ep}})
     if (degree < 1) return core::format("{} = {} must be at least 1", axis, degree);
   if (s.zero < 0 || s.zero > 3) return core::format("zero = {} must be 0, 1, 2 or 3", s.zero);
-  for (const auto& [axis, degree] : {std::pair("sp", s.sp), {"cp", s.cp}, {"ep", s.ep}})
-    if (degree > 1)
-      return core::format("{} = {}: the layers of this version split over tp and dp only", axis, degree);
+  if (s.ep > 1) return core::format("ep = {}: no layer kind has experts to deal", s.ep);
   std::vector<std::string> reasons;
   if (s.dp > samples_per_micro)
     reasons.push_back(
         core::format("dp = {} exceeds the {} samples of a micro-batch", s.dp, samples_per_micro));
-  if (auto reason = must_divide("seq", layer.dims.seq, "tp", s.tp)) reasons.push_back(*reason);
+  const auto pieces = int64_t{s.tp} * s.sp;
+  if (s.cp > 1) {
+    if (auto reason = must_divide("seq", layer.dims.seq, s.sp > 1 ? "2 · cp · sp · tp" : "2 · cp · tp",
+                                  2 * s.cp * pieces))
+      reasons.push_back(*reason);
+  } else if (auto reason = must_divide("seq", layer.dims.seq, s.sp > 1 ? "sp · tp" : "tp", pieces)) {
+    reasons.push_back(*reason);
+  }
   if (auto reason = kind.illegal(layer.dims, s)) reasons.push_back(*reason);
   if (reasons.empty()) return std::nullopt;
   return core::join(reasons, "; ");

@@ -77,28 +77,32 @@ class Cursor {
 
 void place_group(const ParameterGroup& group, GroupPlacement& place, MemoryNeed& need, Cursor& persistent,
                  Cursor& gathered, Cursor& unreduced) {
-  const auto element = core::size_of(group.dtype);
-  const auto whole = group.padded * element, shard = group.shard() * element,
-             moment = group.moment_elements() * element;
-  const auto slice = group.replica_index * shard;
+  const auto weight = core::size_of(group.dtype), wide = core::size_of(group.accumulator());
+  const auto whole = group.padded * weight, shard = group.shard() * weight;
+  const auto whole_gradient = group.padded * wide, gradient_shard = group.shard() * wide;
+  const auto moment = group.moment_elements() * wide;
   if (group.zero >= 3) place.gathered = gathered.take(whole);
-  if (group.zero >= 2) place.unreduced = unreduced.take(whole);
+  if (group.zero >= 2) place.unreduced = unreduced.take(whole_gradient);
   if (!group.stored_here()) return;
   if (group.zero >= 3) {
     place.weight_shard = persistent.take(shard);
     need.parameter_bytes += aligned(shard);
   } else {
     place.weights = persistent.take(whole);
-    place.weight_shard = place.weights + slice;
+    place.weight_shard = place.weights + group.replica_index * shard;
     need.parameter_bytes += aligned(whole);
   }
   if (group.zero >= 2) {
-    place.gradient_shard = persistent.take(shard);
-    need.gradient_bytes += aligned(shard);
+    place.gradient_shard = persistent.take(gradient_shard);
+    need.gradient_bytes += aligned(gradient_shard);
   } else {
-    place.gradients = persistent.take(whole);
-    place.gradient_shard = place.gradients + slice;
-    need.gradient_bytes += aligned(whole);
+    place.gradients = persistent.take(whole_gradient);
+    place.gradient_shard = place.gradients + group.replica_index * gradient_shard;
+    need.gradient_bytes += aligned(whole_gradient);
+  }
+  if (group.has_master()) {
+    place.master = persistent.take(moment);
+    need.master_bytes += aligned(moment);
   }
   place.exp_avg = persistent.take(moment);
   place.exp_avg_sq = persistent.take(moment);

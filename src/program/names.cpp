@@ -7,7 +7,7 @@
 namespace galvatron::program {
 
 std::string_view name_of(StepKind kind) {
-  static constexpr std::array<std::string_view, 19> names = {"gemm",
+  static constexpr std::array<std::string_view, 21> names = {"gemm",
                                                              "norm",
                                                              "norm_backward",
                                                              "activation",
@@ -25,13 +25,16 @@ std::string_view name_of(StepKind kind) {
                                                              "copy",
                                                              "collective",
                                                              "sum_of_squares",
-                                                             "optimizer"};
+                                                             "optimizer",
+                                                             "rope",
+                                                             "wait"};
   return names[static_cast<size_t>(kind)];
 }
 
 std::string_view name_of(Phase phase) {
-  static constexpr std::array<std::string_view, 6> names = {"forward",  "backward",      "sync",
-                                                            "evaluate", "gradient_norm", "update"};
+  static constexpr std::array<std::string_view, all_phases.size()> names = {
+      "gather", "forward",  "forward_reduce", "backward_gather", "backward", "backward_reduce",
+      "sync",   "evaluate", "gradient_norm",  "update",          "restore"};
   return names[static_cast<size_t>(phase)];
 }
 

@@ -16,12 +16,33 @@
 
 namespace galvatron::program {
 
-/// forward, backward: once per micro-batch. sync: after the layer's last backward of a step (backward_last =
-/// backward + sync). evaluate: forward for the loss alone. gradient_norm: after the lane, before the global
-/// norm is known. update: after it.
-enum class Phase : uint8_t { forward, backward, sync, evaluate, gradient_norm, update };
-inline constexpr std::array all_phases = {Phase::forward,  Phase::backward,      Phase::sync,
-                                          Phase::evaluate, Phase::gradient_norm, Phase::update};
+/// Once per micro-batch: gather (ZeRO-3 parameters, before forward or evaluate), forward, forward_reduce
+/// (ZeRO-2/3 gradients made there), and the same three of backward. Once per step: sync after the layer's
+/// last backward; gradient_norm after the lane, before the global norm is known; update after it. evaluate:
+/// forward for the loss alone. restore: working weights from masters that were just loaded. The gathers,
+/// reductions and sync touch no work value of other phases, so they may be under way beside another layer's
+/// compute.
+enum class Phase : uint8_t {
+  gather,
+  forward,
+  forward_reduce,
+  backward_gather,
+  backward,
+  backward_reduce,
+  sync,
+  evaluate,
+  gradient_norm,
+  update,
+  restore
+};
+inline constexpr std::array all_phases = {
+    Phase::gather,        Phase::forward,         Phase::forward_reduce, Phase::backward_gather,
+    Phase::backward,      Phase::backward_reduce, Phase::sync,           Phase::evaluate,
+    Phase::gradient_norm, Phase::update,          Phase::restore};
+/// What a micro-batch costs in each direction.
+inline constexpr std::array forward_phases = {Phase::gather, Phase::forward, Phase::forward_reduce};
+inline constexpr std::array backward_phases = {Phase::backward_gather, Phase::backward,
+                                               Phase::backward_reduce};
 std::string_view name_of(Phase phase);
 
 enum class InitKind : uint8_t { normal, zeros, ones };
@@ -61,8 +82,12 @@ struct ParameterGroup {
   int32_t zero = 0;           ///< effective level: 0 when there is one replica
   TieRole tie = TieRole::none;
   Phase gradient_phase = Phase::backward;  ///< where its gradients are written
-  core::DType dtype = core::DType::f32;
+  core::DType dtype = core::DType::f32;    ///< of the working weights
 
+  /// Of gradients, moments and the weights that the optimizer updates.
+  core::DType accumulator() const { return core::accumulator_of(dtype); }
+  /// Whether the optimizer's weights are apart from the working ones.
+  bool has_master() const { return dtype != accumulator(); }
   int64_t shard() const { return padded / replicas; }
   int64_t moment_elements() const { return zero >= 1 ? shard() : padded; }
   bool stored_here() const { return tie != TieRole::guest; }
@@ -73,19 +98,21 @@ struct ParameterGroup {
 struct MemoryNeed {
   int64_t parameter_bytes = 0;  ///< persistent, by what it holds
   int64_t gradient_bytes = 0;
+  int64_t master_bytes = 0;  ///< fp32 weights beside 16-bit working ones
   int64_t moment_bytes = 0;
   int64_t saved_bytes = 0;      ///< per micro-batch in flight
   int64_t work_bytes = 0;       ///< the planner's peak over phases
   int64_t gathered_bytes = 0;   ///< ZeRO-3 parameters while in use
   int64_t unreduced_bytes = 0;  ///< ZeRO-2/3 gradients before reduction
 
-  int64_t persistent_bytes() const { return parameter_bytes + gradient_bytes + moment_bytes; }
+  int64_t persistent_bytes() const { return parameter_bytes + gradient_bytes + master_bytes + moment_bytes; }
 };
 
 /// Persistent buffers of one group, bytes from the start of the layer's persistent region; −1 = not stored
 /// there.
 struct GroupPlacement {
   int64_t weights = -1, weight_shard = -1, gradients = -1, gradient_shard = -1, exp_avg = -1, exp_avg_sq = -1;
+  int64_t master = -1;
   int64_t gathered = -1;   ///< bytes from the start of the gather buffer
   int64_t unreduced = -1;  ///< bytes from the start of the unreduced buffer
 };

@@ -33,6 +33,8 @@ enum class StepKind : uint8_t {
   collective,
   sum_of_squares,
   optimizer,
+  rope,
+  wait,
 };
 
 std::string_view name_of(StepKind kind);
@@ -48,16 +50,28 @@ struct NormAttributes {
 struct ActivationAttributes {
   core::ActivationKind kind = core::ActivationKind::gelu;
 };
-/// Counts of this rank. Row order as in kernels::AttentionArgs.
+/// Counts of this rank. Row order as in kernels::AttentionArgs. `merge`: forward adds the part to what out
+/// and lse hold. `sum_q`: backward adds to dq; dk and dv are this part's alone.
 struct AttentionAttributes {
   int64_t samples = 0, positions = 0, pieces = 1, heads = 0, kv_heads = 0, head_dim = 0;
   double scale = 1.0;
+  core::AttentionPart part = core::AttentionPart::diagonal;
+  core::Write merge = core::Write::overwrite, sum_q = core::Write::overwrite;
+};
+struct RopeAttributes {
+  core::RowPositions positions;
+  int64_t heads = 0, head_dim = 0;
+  double base = 10000.0;
+  core::Direction direction = core::Direction::forward;
+};
+struct WaitAttributes {
+  int32_t ticket = 0;
 };
 struct LookupAttributes {
   int64_t first_id = 0;
 };
 struct PositionAttributes {
-  int64_t begin = 0, samples = 0;
+  core::RowPositions positions;
 };
 struct CrossEntropyAttributes {
   core::CrossEntropyPhase phase = core::CrossEntropyPhase::whole;
@@ -67,14 +81,16 @@ struct CrossEntropyAttributes {
 struct FillAttributes {
   double value = 0.0;
 };
-/// all_gather and reduce_scatter read and write whole operands; all_reduce works in place on its single
-/// write.
+/// all_gather, reduce_scatter, all_to_all and shift read and write whole operands; all_reduce works in place
+/// on its single write. reduce_scatter may write its own block of what it reads. With a ticket the step only
+/// starts (shift): the wait step with that ticket ends it and names the same operands.
 struct CollectiveAttributes {
   core::CollectiveKind kind = core::CollectiveKind::all_reduce;
   core::ReduceOp reduce = core::ReduceOp::sum;
   spec::AxisSet axes;
   int32_t ranks = 1;      ///< members of the group
   bool gradient = false;  ///< gradient and parameter traffic, apart from the layers' own
+  int32_t ticket = -1;
 };
 struct OptimizerAttributes {
   std::vector<core::DecayRange> decay;  ///< relative to the operands
@@ -83,7 +99,7 @@ struct OptimizerAttributes {
 using Attributes =
     std::variant<std::monostate, GemmAttributes, NormAttributes, ActivationAttributes, AttentionAttributes,
                  LookupAttributes, PositionAttributes, CrossEntropyAttributes, FillAttributes,
-                 CollectiveAttributes, OptimizerAttributes>;
+                 CollectiveAttributes, OptimizerAttributes, RopeAttributes, WaitAttributes>;
 
 /// Operands in the order of the kernel's arguments; absent optional ones stay in place with no value:
 ///   gemm reads a, b, bias → c            norm reads x, gamma, beta → y, stats
@@ -95,7 +111,9 @@ using Attributes =
 ///   positions reads x, table → out       positions_backward reads dout → dtable (accumulates)
 ///   cross_entropy reads labels → logits, stats, loss
 ///   fill → x     copy reads x → y        collective reads in → out (all_reduce: → data)
-///   sum_of_squares reads x → out         optimizer → weights, gradients, exp_avg, exp_avg_sq
+///   sum_of_squares reads x → out         rope reads x → y
+///   optimizer → weights (master ones where there are), gradients, exp_avg, exp_avg_sq, working weights
+///   wait reads in → out of the collective that it ends
 struct Step {
   StepKind kind = StepKind::fill;
   std::vector<Operand> reads;

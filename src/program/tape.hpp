@@ -20,13 +20,18 @@ enum class OpKind : uint8_t {
   positions,
   gather_tokens,
   scatter_tokens,
-  cross_entropy
+  cross_entropy,
+  rope,
+  to_heads,
+  to_tokens
 };
 
-/// One weight, or several that lie side by side. Indexes Tape::weights.
+/// One weight, or several that lie side by side. Indexes Tape::weights. `rows` > 0: only rows [row, row +
+/// rows) of it (of a vector: elements).
 struct WeightRef {
   int32_t first = -1;
   int32_t count = 0;
+  int64_t row = 0, rows = 0;
   bool present() const { return count > 0; }
 };
 
@@ -42,7 +47,7 @@ struct Op {
   OpKind kind = OpKind::add;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  std::vector<WeightRef> weights;
+  std::vector<WeightRef> weights;  ///< linear: weight, bias, weight, bias, …, one pair per stretch of columns
   Attributes attributes;
 };
 

@@ -20,9 +20,11 @@ enum class Storage : uint8_t {
   gradient_shard,  ///< this rank's slice, persistent (with ZeRO < 2 a view of `gradients`)
   exp_avg,         ///< optimizer moments: whole with ZeRO 0, else this rank's slice
   exp_avg_sq,
-  saved,            ///< from a micro-batch's forward to its backward
-  work,             ///< inside one phase of one layer
-  output,           ///< the layer's result: the next layer's saved input, or the buffer it is sent from
+  master,  ///< fp32 weights that the optimizer updates, beside 16-bit working ones: whole with ZeRO 0, else a
+           ///< slice
+  saved,   ///< from a micro-batch's forward to its backward
+  work,    ///< inside one phase of one layer
+  output,  ///< the layer's result: the next layer's saved input, or the buffer it is sent from
   output_gradient,  ///< the gradient that backward starts from
   input_gradient,   ///< the gradient that backward ends with
   loss,             ///< one f64: Σ of token losses of this rank

@@ -19,6 +19,7 @@ void GroupAddresses::adopt(const GroupAddresses& owner) {
   take(gradient_shard, owner.gradient_shard);
   take(exp_avg, owner.exp_avg);
   take(exp_avg_sq, owner.exp_avg_sq);
+  take(master, owner.master);
 }
 
 std::byte* LayerAddresses::base_of(const program::Value& value) const {
@@ -36,6 +37,8 @@ std::byte* LayerAddresses::base_of(const program::Value& value) const {
       return group().exp_avg;
     case Storage::exp_avg_sq:
       return group().exp_avg_sq;
+    case Storage::master:
+      return group().master;
     case Storage::saved:
       return saved;
     case Storage::work:
@@ -81,6 +84,7 @@ GroupAddresses place(const program::GroupPlacement& at, std::byte* persistent, s
   group.gradient_shard = kept(at.gradient_shard);
   group.exp_avg = kept(at.exp_avg);
   group.exp_avg_sq = kept(at.exp_avg_sq);
+  group.master = kept(at.master);
   return group;
 }
 

@@ -19,6 +19,7 @@ struct GroupAddresses {
   std::byte* gradient_shard = nullptr;
   std::byte* exp_avg = nullptr;
   std::byte* exp_avg_sq = nullptr;
+  std::byte* master = nullptr;
 
   /// Takes the owner's buffers where a guest has none of its own (its scratch ones it has).
   void adopt(const GroupAddresses& owner);

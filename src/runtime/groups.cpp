@@ -46,7 +46,8 @@ std::vector<comm::MeshGroup> groups_of(const plan::Plan& plan, const spec::Model
     const auto& strategy = plan.layers[static_cast<size_t>(layer)];
     const auto first = plan.stage_of_layer(layer) * plan.ranks_per_stage();
     for (auto rank = first; rank < first + plan.ranks_per_stage(); ++rank) {
-      add(TrafficClass::layer, ranks_of(plan, strategy, rank, Axis::tp));
+      for (const auto axis : {Axis::tp, Axis::sp, Axis::cp})
+        add(TrafficClass::layer, ranks_of(plan, strategy, rank, axis));
       add(TrafficClass::gradient, ranks_of(plan, strategy, rank, replicas));
       add(TrafficClass::gradient, ranks_of(plan, strategy, rank, whole_stage));
       if (plan.stages.size() > 1 && model.tied() && (layer == 0 || layer == model.size() - 1))

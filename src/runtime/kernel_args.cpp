@@ -64,9 +64,15 @@ void set_counts(Args& args, const program::AttentionAttributes& a) {
   args.kv_heads = a.kv_heads;
   args.head_dim = a.head_dim;
   args.scale = a.scale;
+  args.part = a.part;
 }
 
 }  // namespace
+
+kernels::RopeArgs rope_args(const Step& step, const Resolver& view) {
+  const auto& a = std::get<program::RopeAttributes>(step.attributes);
+  return {view(step.reads[0]), view(step.writes[0]), a.positions, a.heads, a.head_dim, a.base, a.direction};
+}
 
 kernels::AttentionArgs attention_args(const Step& step, const Resolver& view) {
   kernels::AttentionArgs args;
@@ -76,7 +82,9 @@ kernels::AttentionArgs attention_args(const Step& step, const Resolver& view) {
   args.out = view(step.writes[0]);
   args.lse = view(step.writes[1]);
   args.workspace = view(step.workspace);
-  set_counts(args, std::get<program::AttentionAttributes>(step.attributes));
+  const auto& a = std::get<program::AttentionAttributes>(step.attributes);
+  set_counts(args, a);
+  args.write = a.merge;
   return args;
 }
 
@@ -92,7 +100,9 @@ kernels::AttentionBackwardArgs attention_backward_args(const Step& step, const R
   args.dk = view(step.writes[1]);
   args.dv = view(step.writes[2]);
   args.workspace = view(step.workspace);
-  set_counts(args, std::get<program::AttentionAttributes>(step.attributes));
+  const auto& a = std::get<program::AttentionAttributes>(step.attributes);
+  set_counts(args, a);
+  args.write_q = a.sum_q;
   return args;
 }
 
@@ -107,16 +117,6 @@ kernels::CrossEntropyArgs cross_entropy_args(const Step& step, const Resolver& v
           a.scale,
           a.loss_weight,
           a.phase};
-}
-
-core::RowPositions row_positions(const program::PositionAttributes& a, int64_t rows) {
-  const auto length = rows / a.samples;
-  core::RowPositions positions;
-  positions.samples = a.samples;
-  positions.length = length;
-  positions.begin = a.begin;
-  positions.half = a.begin + length;
-  return positions;
 }
 
 int64_t KernelWorkspace::bytes(const program::Program& program, const Step& step) const {

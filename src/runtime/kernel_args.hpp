@@ -20,11 +20,10 @@ TensorView shape_of(const program::Program& program, const program::Operand& ope
 kernels::GemmArgs gemm_args(const program::Step& step, const Resolver& view);
 kernels::NormArgs norm_args(const program::Step& step, const Resolver& view);
 kernels::NormBackwardArgs norm_backward_args(const program::Step& step, const Resolver& view);
+kernels::RopeArgs rope_args(const program::Step& step, const Resolver& view);
 kernels::AttentionArgs attention_args(const program::Step& step, const Resolver& view);
 kernels::AttentionBackwardArgs attention_backward_args(const program::Step& step, const Resolver& view);
 kernels::CrossEntropyArgs cross_entropy_args(const program::Step& step, const Resolver& view);
-/// Rows of one piece, in one block of positions.
-core::RowPositions row_positions(const program::PositionAttributes& attributes, int64_t rows);
 
 /// What the kernels say about workspace, in the planner's terms.
 class KernelWorkspace final : public program::WorkspaceRule {

@@ -50,7 +50,7 @@ void Player::run_forward_layers(int64_t slot, Phase phase, Section section) {
       wait(output_);  // the buffer may still be on its way
       at.output = stage_.boundary_place(Boundary::send_output);
     }
-    steps_.play(at, phase, section);
+    steps_.play_micro(at, phase, section);
   }
   if (!stage_.last()) send(output_, Boundary::send_output, next_);
 }
@@ -87,7 +87,7 @@ void Player::backward(int64_t micro, bool last) {
       wait(input_gradient_);
       at.input_gradient = stage_.boundary_place(Boundary::send_input_gradient);
     }
-    steps_.play(at, Phase::backward, Section::backward);
+    steps_.play_micro(at, Phase::backward, Section::backward);
     if (top && !stage_.last())
       post_receive(output_gradient_, Boundary::receive_output_gradient, next_, gradients_left_);
     if (last) steps_.play(at, Phase::sync, Section::gradient_sync);
@@ -133,6 +133,12 @@ void Player::update(const UpdateSettings& settings) {
   steps_.set_update(settings);
   for (size_t i = 0; i < stage_.layers(); ++i)
     steps_.play(stage_.addresses(i, 0), Phase::update, Section::optimizer);
+}
+
+void Player::restore() {
+  pat_("working weights");
+  for (size_t i = 0; i < stage_.layers(); ++i)
+    steps_.play(stage_.addresses(i, 0), Phase::restore, Section::optimizer);
 }
 
 void Player::evaluate(MicroBatchSource& source, int64_t micros) {

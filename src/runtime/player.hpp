@@ -32,6 +32,8 @@ class Player {
   void measure_gradients();
   /// Optimizer, parameter gathers.
   void update(const UpdateSettings& settings);
+  /// Working weights of 16-bit precisions from their masters.
+  void restore();
   /// Losses of `micros` micro-batches, forward alone.
   void evaluate(MicroBatchSource& source, int64_t micros);
 

@@ -10,6 +10,7 @@
 #include "core/format.hpp"
 #include "runtime/kernel_args.hpp"
 #include "runtime/optimizer.hpp"
+#include "runtime/snapshot.hpp"
 
 namespace galvatron::runtime {
 
@@ -19,6 +20,8 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
       plan_(plan),
       model_(model),
       before_update_(options.before_update),
+      dtype_(options.dtype),
+      loss_scale_(options.loss_scale),
       stream_(device.make_stream()),
       window_(device, *stream_),
       feed_(device, *stream_) {
@@ -35,24 +38,29 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
   };
   steps_ = std::make_unique<StepPlayer>(kernels, *stream_, find, times_);
   player_ = std::make_unique<Player>(*stage_, *steps_, groups_->pipeline(), times_, options.pat);
+  restore();
 }
 
 StepResult Session::step(MicroBatchSource& source, const deck::TrainSection& train, int64_t step,
                          Request request) {
   const auto begin = now();
   FedSource fed(feed_, source);
+  steps_->set_loss_scale(loss_scale_.factor);
   player_->play_lane(fed);
   player_->measure_gradients();
-  auto result = reduce(request);
-  const auto settings = update_settings(train, step, result.gradient_norm);
+  auto result = reduce(train, request);
+  auto settings = update_settings(train, step, result.gradient_norm);
+  settings.gradient_scale /= loss_scale_.factor;
+  settings.skip = result.skipped;
   before_update_();
   player_->update(settings);
   result.lr = settings.lr;
+  loss_scale_ = after_step(loss_scale_, result.skipped ? Overflow::found : Overflow::none, train);
   result.seconds = now() - begin;
   return result;
 }
 
-StepResult Session::reduce(Request request) {
+StepResult Session::reduce(const deck::TrainSection& train, Request request) {
   stream_->synchronize();
   double sums[2] = {stage_->loss(), stage_->gradient_norm()};
   double asked = static_cast<double>(request);
@@ -61,24 +69,52 @@ StepResult Session::reduce(Request request) {
     world_.all_reduce(sums, core::ReduceOp::sum);
     world_.all_reduce(std::span(&asked, 1), core::ReduceOp::max);
   }
-  if (!std::isfinite(sums[0]) || !std::isfinite(sums[1]))
-    require_finite(stage_->loss(), stage_->gradient_norm());
   StepResult result;
+  result.loss_scale = loss_scale_.factor;
+  if (!std::isfinite(sums[0]) || !std::isfinite(sums[1])) {
+    // The same sums on every rank: all skip, or all end.
+    result.skipped = scales_loss(train) && loss_scale_.skipped_in_a_row + 1 < train.max_skipped;
+    if (!result.skipped) require_finite(stage_->loss(), stage_->gradient_norm());
+  }
   result.loss = sums[0] / (static_cast<double>(plan_.batch) * static_cast<double>(model_.seq));
-  result.gradient_norm = std::sqrt(sums[1]);
+  result.gradient_norm = std::sqrt(sums[1]) / loss_scale_.factor;
   result.request = static_cast<Request>(static_cast<int32_t>(asked));
   return result;
 }
 
+std::string Session::first_non_finite() {
+  const auto tensors = tensors_of(model_, dtype_);
+  // Backward runs from the last layer to the first, so the last one that is not finite was the first to be.
+  std::string found = "none of this rank's slices of the gradients";
+  for (const auto& piece : gradient_pieces_of(*stage_, model_, tensors)) {
+    const bool wide = core::accumulator_of(dtype_) == core::DType::f64;
+    const auto* data = window_.look(piece.data, piece.count * (wide ? 8 : 4)).data();
+    for (int64_t e = 0; e < piece.count; ++e) {
+      const double value = wide ? reinterpret_cast<const double*>(data)[e]
+                                : static_cast<double>(reinterpret_cast<const float*>(data)[e]);
+      if (std::isfinite(value)) continue;
+      const auto name = tensors[static_cast<size_t>(piece.tensor)].name.substr(std::string("model/").size());
+      found = core::format("the gradient of {} (element {} is {})", name, piece.offset + e, value);
+      break;
+    }
+  }
+  return found;
+}
+
 void Session::require_finite(double loss, double squares) {
+  const auto advice =
+      loss_scale_.skipped_in_a_row > 0
+          ? core::format("{} steps in a row were skipped, the loss scale is down to {}; try bf16",
+                         loss_scale_.skipped_in_a_row + 1, loss_scale_.factor)
+          : std::string(
+                "try a lower train.lr or a longer train.warmup, or resume from an earlier checkpoint");
   world_.agree("check that loss and gradients are finite", [&] {
     if (std::isfinite(loss) && std::isfinite(squares)) return;
     throw core::Error(
         core::ExitCode::numerical,
-        core::format(
-            "not finite: loss sum {}, squared gradient norm {} on stage {}; try a lower train.lr or a longer "
-            "train.warmup, or resume from an earlier checkpoint",
-            loss, squares, stage_->program().stage));
+        core::format("not finite: loss sum {}, squared gradient norm {} on stage {}, where backward "
+                     "met it first in {}; {}",
+                     loss, squares, stage_->program().stage, first_non_finite(), advice));
   });
   world_.agree("", [] {
     throw core::Error(core::ExitCode::numerical,

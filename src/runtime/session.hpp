@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "kernels/kernels.hpp"
 #include "runtime/groups.hpp"
 #include "runtime/loader.hpp"
+#include "runtime/loss_scale.hpp"
 #include "runtime/player.hpp"
 #include "runtime/token_feed.hpp"
 
@@ -28,10 +30,13 @@ struct StepResult {
   double lr = 0;
   double seconds = 0;  ///< on this rank, from the first forward to the end of the update
   Request request = Request::none;
+  double loss_scale = 1.0;  ///< that this step used
+  bool skipped = false;     ///< fp16: a gradient overflowed, nothing was updated
 };
 
 struct SessionOptions {
   core::DType dtype = core::DType::f32;
+  LossScale loss_scale = {};
   uint64_t seed = 1234;
   std::function<void(std::string_view)> pat = [](std::string_view) {};
   /// Called in every step when gradients are reduced and not yet applied.
@@ -45,12 +50,19 @@ class Session {
           const spec::ModelSpec& model, const SessionOptions& options);
 
   /// Collective: one optimizer step on the micro-batches that the loader stands at. Throws core::AgreedError
-  /// (numerical) on every rank when any rank's loss or gradient is not finite.
+  /// (numerical) on every rank, naming layer and tensor, when any rank's loss or gradient is not finite; with
+  /// fp16 after `train.max_skipped` such steps in a row.
   StepResult step(MicroBatchSource& source, const deck::TrainSection& train, int64_t step,
                   Request request = Request::none);
 
   /// Collective: Σ of token losses over `micros` micro-batches.
   double evaluate(MicroBatchSource& source, int64_t micros);
+
+  /// Collective: makes working weights of 16-bit precisions from their masters, after these were loaded.
+  void restore() { player_->restore(); }
+
+  const LossScale& loss_scale() const { return loss_scale_; }
+  void set_loss_scale(const LossScale& scale) { loss_scale_ = scale; }
 
   Stage& stage() { return *stage_; }
   /// The way to look into the stage's memory and to change it from the host.
@@ -61,14 +73,17 @@ class Session {
   SectionTimes& times() { return times_; }
 
  private:
-  StepResult reduce(Request request);
+  StepResult reduce(const deck::TrainSection& train, Request request);
   void require_finite(double loss, double squares);
+  std::string first_non_finite();
 
   comm::World& world_;
   plan::Plan plan_;
   spec::ModelSpec model_;
   SectionTimes times_;
   std::function<void()> before_update_;
+  core::DType dtype_;
+  LossScale loss_scale_;
   std::unique_ptr<device::Stream> stream_;
   device::HostWindow window_;
   TokenFeed feed_;

@@ -20,21 +20,28 @@ struct Slice {
 
 std::vector<Slice> slices_of(const program::ParameterGroup& group, const GroupAddresses& at,
                              SnapshotUse use) {
-  const auto shard = group.shard(), mine = group.replica_index * shard, element = core::size_of(group.dtype);
+  const auto shard = group.shard(), mine = group.replica_index * shard;
   const bool whole_weights = use == SnapshotUse::loading && group.zero < 3;
-  const bool whole_moments = use == SnapshotUse::loading && group.zero < 1;
-  // Moments are whole without ZeRO, so a slice of them starts inside the buffer.
-  const auto skip = group.zero < 1 && !whole_moments ? mine * element : 0;
-  const auto begin = whole_moments ? 0 : mine, count = whole_moments ? group.padded : shard;
-  return {whole_weights ? Slice{"model/", "", at.weights, 0, group.padded}
-                        : Slice{"model/", "", at.weight_shard, mine, shard},
-          {"optimizer/", "/exp_avg", at.exp_avg + skip, begin, count},
-          {"optimizer/", "/exp_avg_sq", at.exp_avg_sq + skip, begin, count}};
+  const bool whole_state = use == SnapshotUse::loading && group.zero < 1;
+  // The optimizer's state is whole without ZeRO, so a slice of it starts inside the buffer.
+  const auto skip = group.zero < 1 && !whole_state ? mine * core::size_of(group.accumulator()) : 0;
+  const auto begin = whole_state ? 0 : mine, count = whole_state ? group.padded : shard;
+  auto state = [&](const char* prefix, const char* suffix, std::byte* data) {
+    return Slice{prefix, suffix, data + skip, begin, count};
+  };
+  auto weights = [&] {
+    if (group.has_master()) return state("model/", "", at.master);
+    return whole_weights ? Slice{"model/", "", at.weights, 0, group.padded}
+                         : Slice{"model/", "", at.weight_shard, mine, shard};
+  };
+  return {weights(), state("optimizer/", "/exp_avg", at.exp_avg),
+          state("optimizer/", "/exp_avg_sq", at.exp_avg_sq)};
 }
 
 }  // namespace
 
-std::vector<store::TensorInfo> tensors_of(const spec::ModelSpec& model, core::DType dtype) {
+std::vector<store::TensorInfo> tensors_of(const spec::ModelSpec& model, core::DType precision) {
+  const auto dtype = core::accumulator_of(precision);
   std::vector<store::TensorInfo> tensors;
   for (int64_t layer = 0; layer < model.size(); ++layer) {
     for (const auto& p : program::parameters_of(model.layers[static_cast<size_t>(layer)])) {
@@ -70,7 +77,7 @@ std::vector<store::Piece> collect(Stage& stage, const spec::ModelSpec& model,
           const auto name = slice.prefix + (p.owner.empty() ? layer : p.owner) + "." + p.name + slice.suffix;
           const auto found = index.find(name);
           GALV_ASSERT(found != index.end(), name);
-          const auto skip = (run.local - slice.begin) * core::size_of(group.dtype);
+          const auto skip = (run.local - slice.begin) * core::size_of(group.accumulator());
           pieces.push_back({found->second, run.global, run.count, slice.data + skip});
         }
       }

@@ -11,8 +11,9 @@
 namespace galvatron::runtime {
 
 /// model/<tensor>, optimizer/<tensor>/exp_avg and …/exp_avg_sq for every parameter: the same list whatever
-/// the plan.
-std::vector<store::TensorInfo> tensors_of(const spec::ModelSpec& model, core::DType dtype);
+/// the plan. Of 16-bit precisions it is the fp32 masters that are kept: working weights are made from them
+/// again (Session::restore).
+std::vector<store::TensorInfo> tensors_of(const spec::ModelSpec& model, core::DType precision);
 
 /// saving: this rank's slice of everything it replicates, so that all ranks together have each element once.
 /// loading: all it holds.

@@ -94,12 +94,12 @@ void Stage::initialise(const spec::ModelSpec& model, uint64_t seed, device::Host
 void Stage::initialise_group(size_t layer, size_t number, const spec::ModelSpec& model, uint64_t seed,
                              device::HostWindow& window) {
   const auto& group = addresses_[layer].program->groups[number];
-  const bool sharded = group.zero >= 3;
+  const bool sharded = group.zero >= (group.has_master() ? 1 : 3);
   const auto begin = sharded ? group.replica_index * group.shard() : 0;
   const auto end = sharded ? begin + group.shard() : group.padded;
   const auto& at = addresses_[layer].groups[number];
-  auto* buffer = sharded ? at.weight_shard : at.weights;
-  const auto element = core::size_of(group.dtype);
+  auto* buffer = group.has_master() ? at.master : (sharded ? at.weight_shard : at.weights);
+  const auto element = core::size_of(group.accumulator());
   std::vector<double> values;
   for (const auto& run : program::runs_of(group, begin, end)) {
     const auto& p = group.parameters[static_cast<size_t>(run.parameter)];
@@ -114,7 +114,7 @@ void Stage::initialise_group(size_t layer, size_t number, const spec::ModelSpec&
                           values);
       const auto room = window.edit(buffer + (run.local - begin + done) * element, count * element);
       for (int64_t e = 0; e < count; ++e)
-        store(room.data(), group.dtype, e, values[static_cast<size_t>(e)] * scale);
+        store(room.data(), group.accumulator(), e, values[static_cast<size_t>(e)] * scale);
       window.put_back();
     }
   }

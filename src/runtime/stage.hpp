@@ -25,7 +25,8 @@ class Stage {
   bool last() const { return program_.stage + 1 == program_.stages; }
 
   /// Weights from the counter-based generator keyed by (seed, tensor name, index in the whole tensor): the
-  /// same bits under every plan. They reach the arena through `window`. Nothing in a rehearsal.
+  /// same bits under every plan. Of 16-bit precisions the masters alone. They reach the arena through
+  /// `window`. Nothing in a rehearsal.
   void initialise(const spec::ModelSpec& model, uint64_t seed, device::HostWindow& window);
 
   /// Addresses of a layer with the micro-batch in `slot`; output and gradients are up to the caller.

@@ -14,7 +14,7 @@ void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section
   const auto& steps = layer.program->steps(phase);
   auto begin = now();
   for (const auto& step : steps) {
-    if (step.kind != StepKind::collective) {
+    if (step.kind != StepKind::collective && step.kind != StepKind::wait) {
       play(layer, step);
       continue;
     }
@@ -22,15 +22,28 @@ void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section
     times_.add(section, reached - begin);
     play(layer, step);
     begin = now();
-    const bool gradient = std::get<program::CollectiveAttributes>(step.attributes).gradient;
-    times_.add(gradient ? Section::gradient_sync : Section::tensor_parallel, begin - reached);
+    const auto* collective = std::get_if<program::CollectiveAttributes>(&step.attributes);
+    times_.add(
+        collective != nullptr && collective->gradient ? Section::gradient_sync : Section::tensor_parallel,
+        begin - reached);
   }
   times_.add(section, now() - begin);
+}
+
+void StepPlayer::play_micro(const LayerAddresses& layer, program::Phase phase, Section section) {
+  using program::Phase;
+  const bool backward = phase == Phase::backward;
+  play(layer, backward ? Phase::backward_gather : Phase::gather, section);
+  play(layer, phase, section);
+  if (phase != Phase::evaluate)
+    play(layer, backward ? Phase::backward_reduce : Phase::forward_reduce, section);
 }
 
 void StepPlayer::play(const LayerAddresses& layer, const Step& step) {
   if (step.kind == StepKind::collective)
     collective(layer, step);
+  else if (step.kind == StepKind::wait)
+    pending_[static_cast<size_t>(std::get<program::WaitAttributes>(step.attributes).ticket)].wait();
   else if (step.kind == StepKind::optimizer)
     optimize(layer, step);
   else
@@ -68,16 +81,20 @@ void StepPlayer::compute(const LayerAddresses& layer, const Step& step) {
     case StepKind::embedding_backward:
       return kernels_.embedding_backward(
           stream_, read(0), read(1), std::get<program::LookupAttributes>(step.attributes).first_id, write(0));
-    case StepKind::positions: {
-      const auto& a = std::get<program::PositionAttributes>(step.attributes);
-      return kernels_.add_positions(stream_, read(0), read(1), row_positions(a, read(0).rows), write(0));
+    case StepKind::positions:
+      return kernels_.add_positions(stream_, read(0), read(1),
+                                    std::get<program::PositionAttributes>(step.attributes).positions,
+                                    write(0));
+    case StepKind::positions_backward:
+      return kernels_.add_positions_backward(
+          stream_, read(0), std::get<program::PositionAttributes>(step.attributes).positions, write(0));
+    case StepKind::rope:
+      return kernels_.rope(stream_, rope_args(step, view));
+    case StepKind::cross_entropy: {
+      auto args = cross_entropy_args(step, view);
+      args.scale *= loss_scale_;
+      return kernels_.cross_entropy(stream_, args);
     }
-    case StepKind::positions_backward: {
-      const auto& a = std::get<program::PositionAttributes>(step.attributes);
-      return kernels_.add_positions_backward(stream_, read(0), row_positions(a, read(0).rows), write(0));
-    }
-    case StepKind::cross_entropy:
-      return kernels_.cross_entropy(stream_, cross_entropy_args(step, view));
     case StepKind::fill:
       return kernels_.fill(stream_, write(0), std::get<program::FillAttributes>(step.attributes).value);
     case StepKind::copy:
@@ -86,6 +103,7 @@ void StepPlayer::compute(const LayerAddresses& layer, const Step& step) {
       return kernels_.sum_of_squares(stream_, read(0), write(0));
     case StepKind::collective:
     case StepKind::optimizer:
+    case StepKind::wait:
       break;
   }
   throw core::InternalError("a step that is not a compute step");
@@ -108,19 +126,27 @@ void StepPlayer::collective(const LayerAddresses& layer, const Step& step) {
       return group.all_to_all(in, out);
     case core::CollectiveKind::broadcast:
       return group.broadcast(out, 0);
-    case core::CollectiveKind::shift:
+    case core::CollectiveKind::shift: {
+      auto moving = group.shift(in, out);
+      if (a.ticket < 0) return moving.wait();
+      pending_[static_cast<size_t>(a.ticket)] = std::move(moving);
+      return;
+    }
     case core::CollectiveKind::exchange:
-      throw core::InternalError("a message between pairs is not played as a collective");
+      throw core::InternalError("an exchange names its peers: it is no step of a layer");
   }
 }
 
 void StepPlayer::optimize(const LayerAddresses& layer, const Step& step) {
   const auto parameter = layer.view(step.writes[0]), gradient = layer.view(step.writes[1]);
+  if (update_.skip) return kernels_.fill(stream_, gradient, 0.0);
+  const auto working = layer.view(step.writes[4]);
   if (update_.optimizer == core::OptimizerKind::sgd)
-    return kernels_.sgd(stream_, parameter, gradient, {}, update_.lr, update_.gradient_scale);
+    return kernels_.sgd(stream_, parameter, gradient, working, update_.lr, update_.gradient_scale);
   kernels::AdamWArgs args;
   args.parameter = parameter;
   args.gradient = gradient;
+  args.working = working;
   args.exp_avg = layer.view(step.writes[2]);
   args.exp_avg_sq = layer.view(step.writes[3]);
   args.decay = std::get<program::OptimizerAttributes>(step.attributes).decay;

@@ -1,6 +1,7 @@
 #pragma once
 // Plays one step. The only code that turns a step into a call of a kernel or a communicator.
 
+#include <array>
 #include <functional>
 
 #include "comm/communicator.hpp"
@@ -21,6 +22,7 @@ struct UpdateSettings {
   double lr = 0, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.0;
   double gradient_scale = 1.0;  ///< from clipping
   int64_t step = 1;             ///< counts from 1
+  bool skip = false;            ///< drop the gradients and leave everything as it is (an overflow of fp16)
 };
 
 class StepPlayer {
@@ -30,6 +32,8 @@ class StepPlayer {
 
   /// Plays all steps of a phase in order; `section` takes the compute seconds.
   void play(const LayerAddresses& layer, program::Phase phase, Section section);
+  /// forward, backward or evaluate, with the gathers before it and the reductions after it.
+  void play_micro(const LayerAddresses& layer, program::Phase phase, Section section);
   /// One compute step or collective.
   void play(const LayerAddresses& layer, const program::Step& step);
 
@@ -37,6 +41,8 @@ class StepPlayer {
   void copy(device::TensorView from, device::TensorView to) { kernels_.copy(stream_, from, to); }
 
   void set_update(const UpdateSettings& settings) { update_ = settings; }
+  /// Factor on the gradient of the loss.
+  void set_loss_scale(double scale) { loss_scale_ = scale; }
 
  private:
   void compute(const LayerAddresses& layer, const program::Step& step);
@@ -48,6 +54,8 @@ class StepPlayer {
   GroupFinder groups_;
   SectionTimes& times_;
   UpdateSettings update_;
+  double loss_scale_ = 1.0;
+  std::array<comm::Pending, 2> pending_;  ///< by ticket
 };
 
 }  // namespace galvatron::runtime

@@ -64,6 +64,7 @@ class Loop {
 SessionOptions session_options(const TrainJob& job) {
   SessionOptions options;
   options.dtype = dtype_of(job.deck.train);
+  options.loss_scale = initial_loss_scale(job.deck.train);
   options.seed = static_cast<uint64_t>(job.deck.run.seed);
   options.pat = job.pat;
   return options;
@@ -182,6 +183,9 @@ TrainReport Loop::run() {
     step_seconds_.push_back(result.seconds);
     interval_seconds_ += result.seconds;
     report_.loss = result.loss;
+    if (result.skipped)
+      job_.log.warning(core::format("step {} skipped: a gradient overflowed at loss scale {}; it is {} now",
+                                    step_, result.loss_scale, session_.loss_scale().factor));
     if (!after_step(result)) break;
   }
   if (report_.stopped == StopReason::finished && step_ < train_.steps)
@@ -200,7 +204,9 @@ TrainReport Loop::run() {
 }  // namespace
 
 core::DType dtype_of(const deck::TrainSection& train) {
-  return train.precision == "fp64" ? core::DType::f64 : core::DType::f32;
+  if (train.precision == "fp64") return core::DType::f64;
+  if (train.precision == "bf16") return core::DType::bf16;
+  return train.precision == "fp16" ? core::DType::f16 : core::DType::f32;
 }
 
 int64_t validation_windows(const store::Dataset& data, int64_t seq) {

@@ -3,6 +3,8 @@
 #include "runtime/training_state.hpp"
 
 #include <chrono>
+#include <cstdlib>
+#include <sstream>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -14,6 +16,24 @@ namespace {
 
 constexpr const char* data_key = "data_fingerprint";
 constexpr const char* batch_key = "batch";
+constexpr const char* scale_key = "loss_scale";
+
+void write_loss_scale(const LossScale& scale, store::CheckpointState& state) {
+  state.more[scale_key] = core::format("{:a} {} {} {}", scale.factor, scale.steps_without_overflow,
+                                       scale.skipped_in_a_row, scale.skipped);
+}
+
+/// `fresh` when the file was made in another precision.
+LossScale read_loss_scale(const store::CheckpointState& state, const LossScale& fresh) {
+  const auto found = state.more.find(scale_key);
+  if (found == state.more.end()) return fresh;
+  LossScale scale;
+  std::istringstream text(found->second);
+  std::string factor;
+  text >> factor >> scale.steps_without_overflow >> scale.skipped_in_a_row >> scale.skipped;
+  scale.factor = std::strtod(factor.c_str(), nullptr);
+  return scale;
+}
 
 void require(bool same, const std::filesystem::path& file, const std::string& key, const std::string& saved,
              const std::string& now) {
@@ -61,6 +81,7 @@ store::SaveReport save_training_state(const TrainJob& job, Session& session, int
   state.model_fingerprint = spec::fingerprint(job.model);
   state.more[data_key] = job.train_data.fingerprint();
   state.more[batch_key] = std::to_string(job.plan.batch);
+  if (scales_loss(job.deck.train)) write_loss_scale(session.loss_scale(), state);
   const auto tensors = tensors_of(job.model, dtype_of(job.deck.train));
   const auto pieces = pieces_of(session.stage(), job.model, tensors, SnapshotUse::saving);
   store::CheckpointOptions options;
@@ -80,6 +101,8 @@ int64_t load_training_state(const TrainJob& job, Session& session, const std::fi
   const auto tensors = tensors_of(job.model, dtype_of(job.deck.train));
   const auto pieces = pieces_of(session.stage(), job.model, tensors, SnapshotUse::loading);
   store::load_checkpoint(job.world, file, tensors, pieces, &session.window());
+  session.restore();
+  if (scales_loss(job.deck.train)) session.set_loss_scale(read_loss_scale(state, session.loss_scale()));
   return state.step;
 }
 

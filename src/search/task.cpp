@@ -99,7 +99,8 @@ Choice TaskSolver::choice_of(int64_t kind, const spec::LayerStrategy& strategy, 
   }
   const auto& price = context_.pricer.price(spec, layer, place);
   Choice choice;
-  choice.micro_time = nanoseconds(price.seconds(Phase::forward) + price.seconds(Phase::backward));
+  choice.micro_time =
+      nanoseconds(price.seconds(program::forward_phases) + price.seconds(program::backward_phases));
   choice.time = task_.micros * choice.micro_time +
                 nanoseconds(price.seconds(Phase::sync) + price.seconds(Phase::gradient_norm) +
                             price.seconds(Phase::update));

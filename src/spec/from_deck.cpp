@@ -17,6 +17,11 @@ ModelSpec model_from_deck(const deck::ModelSection& section) {
   dims.ffn = section.ffn;
   dims.vocab = section.vocab;
   dims.seq = section.seq;
+  dims.norm = section.norm == "rmsnorm" ? core::NormKind::rmsnorm : core::NormKind::layernorm;
+  dims.activation =
+      section.activation == "swiglu" ? core::ActivationKind::swiglu : core::ActivationKind::gelu;
+  dims.position = section.position == "rope" ? PositionKind::rotary : PositionKind::learned;
+  dims.rope_base = section.rope_base;
   dims.norm_eps = section.norm_eps;
   dims.bias = section.bias;
   dims.tied = section.tie_embeddings;

@@ -7,11 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "core/compute.hpp"
+
 namespace galvatron::deck {
 struct ModelSection;
 }
 
 namespace galvatron::spec {
+
+/// How a model knows where a token stands: a learned table added once, or queries and keys turned by their
+/// position.
+enum class PositionKind : uint8_t { learned, rotary };
 
 /// Dimensions that layer kinds read; a kind ignores what it does not use. Counts are global (before any
 /// split).
@@ -23,8 +29,12 @@ struct LayerDims {
   int64_t ffn = 0;
   int64_t vocab = 0;
   int64_t seq = 0;
+  core::NormKind norm = core::NormKind::layernorm;
+  core::ActivationKind activation = core::ActivationKind::gelu;
+  PositionKind position = PositionKind::learned;
+  double rope_base = 10000.0;
   double norm_eps = 1e-5;
-  bool bias = true;
+  bool bias = true;          ///< linear layers and norms have one
   bool tied = true;          ///< the head uses the embedding's table
   double init_std = 0.02;    ///< of ordinary weights
   double output_std = 0.02;  ///< of projections back into the residual stream: init_std / √(2 · blocks)

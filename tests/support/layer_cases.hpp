@@ -46,38 +46,50 @@ inline program::Program lowered(const std::string& kind, const spec::LayerDims& 
   return program::lower({kind, dims}, context, program::NoWorkspace());
 }
 
-/// All layer kinds × tp × dp × ZeRO × recompute × ties, as far as they are legal, with bias and without,
-/// equal and fewer key/value heads. `text` names the case.
+/// One kind under tp × (sp, cp) × dp × ZeRO × recompute × ties, as far as they are legal.
 inline std::vector<program::LayerContext> legal_contexts(const spec::LayerSpec& layer) {
   std::vector<program::LayerContext> list;
   const bool ties = layer.dims.tied && (layer.kind == "embedding" || layer.kind == "head");
-  for (const int32_t tp : {1, 2, 3, 4, 6, 12})
-    for (const int32_t dp : {1, 2, 3})
-      for (int32_t zero = 0; zero <= 3; ++zero)
-        for (const auto recompute : {spec::Recompute::none, spec::Recompute::full})
-          for (const auto tie :
-               {program::TieScope::none, program::TieScope::same_stage, program::TieScope::across_stages}) {
-            program::LayerContext context;
-            context.strategy = strategy_of(tp, dp, zero, recompute);
-            context.samples = 2;
-            context.tie = tie;
-            if (ties != (tie != program::TieScope::none)) continue;
-            if (tie == program::TieScope::across_stages && zero > 1) continue;
-            if (!program::illegal_reason(layer, context.strategy, 2 * dp)) list.push_back(context);
-          }
+  struct Sequence {
+    int32_t sp, cp;
+  };
+  for (const auto& [sp, cp] : {Sequence{1, 1}, {2, 1}, {3, 1}, {1, 2}, {1, 3}, {2, 2}})
+    for (const int32_t tp : {1, 2, 3, 4, 6, 12})
+      for (const int32_t dp : {1, 2, 3})
+        for (int32_t zero = 0; zero <= 3; ++zero)
+          for (const auto recompute : {spec::Recompute::none, spec::Recompute::full})
+            for (const auto tie :
+                 {program::TieScope::none, program::TieScope::same_stage, program::TieScope::across_stages}) {
+              program::LayerContext context;
+              context.strategy = strategy_of(tp, dp, zero, recompute);
+              context.strategy.sp = sp;
+              context.strategy.cp = cp;
+              context.samples = 2;
+              context.tie = tie;
+              if (sp * cp > 1 && dp > 2) continue;
+              if (ties != (tie != program::TieScope::none)) continue;
+              if (tie == program::TieScope::across_stages && zero > 1) continue;
+              if (!program::illegal_reason(layer, context.strategy, 2 * dp)) list.push_back(context);
+            }
   return list;
 }
 
+/// GPT-like with bias and without, LLaMA-like; tied and not; equal, fewer and few key/value heads.
 inline std::vector<spec::LayerSpec> layer_cases() {
   std::vector<spec::LayerSpec> list;
   for (const auto& kind : program::layer_kinds())
-    for (const bool bias : {true, false})
+    for (const auto family : {"gpt", "gpt without bias", "llama"})
       for (const bool tied : {true, false})
-        for (const int64_t kv_heads : {12, 4}) {
+        for (const int64_t kv_heads : {12, 4, 2}) {
           auto dims = case_dims();
-          dims.bias = bias;
+          dims.bias = family == std::string("gpt");
           dims.tied = tied;
           dims.kv_heads = kv_heads;
+          if (family == std::string("llama")) {
+            dims.norm = core::NormKind::rmsnorm;
+            dims.activation = core::ActivationKind::swiglu;
+            dims.position = spec::PositionKind::rotary;
+          }
           list.push_back({std::string(kind.name), dims});
         }
   return list;
@@ -86,6 +98,7 @@ inline std::vector<spec::LayerSpec> layer_cases() {
 inline std::string text_of(const spec::LayerSpec& layer, const program::LayerContext& context) {
   static const char* const ties[] = {"", " tied in its stage", " tied across stages"};
   return layer.kind + " " + spec::to_string(context.strategy) + (layer.dims.bias ? "" : " without bias") +
+         (layer.dims.position == spec::PositionKind::rotary ? " rotary" : "") +
          ties[static_cast<size_t>(context.tie)] + ", " + std::to_string(layer.dims.kv_heads) +
          " key/value heads";
 }
@@ -99,7 +112,8 @@ inline int64_t for_every_program(
     for (auto context : legal_contexts(layer)) {
       const auto text = text_of(layer, context);
       check(program::lower(layer, context, program::NoWorkspace()), text + ", first rank");
-      context.coordinate = {context.strategy.tp - 1, 0, 0, context.strategy.dp - 1};
+      const auto& s = context.strategy;
+      context.coordinate = {s.tp - 1, s.sp - 1, s.cp - 1, s.dp - 1};
       check(program::lower(layer, context, program::NoWorkspace()), text + ", last rank");
       ++cases;
     }

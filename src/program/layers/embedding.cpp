@@ -1,5 +1,5 @@
-// Token table plus learned positions (Radford et al. 2019, GPT-2). The table is split by vocabulary: each
-// rank looks up the ids it has, and leaving tensor parallelism sums the pieces.
+// Token table, plus learned positions where the model has them (Radford et al. 2019, GPT-2). The table is
+// split by vocabulary: each rank looks up the ids it has, and leaving tensor parallelism sums the pieces.
 
 #include "program/layers/kinds.hpp"
 
@@ -19,11 +19,12 @@ std::optional<ValueId> forward(Builder& b) {
   table.std = d.init_std;
   if (d.tied) table.group = "vocabulary";
   const auto tokens = b.weight("tokens.weight", d.vocab, d.hidden, table);
+  const auto look_up = [&] { return b.leave_tensor_parallel(b.embedding(b.tokens(), tokens)); };
+  if (d.position != spec::PositionKind::learned) return look_up();
   WeightOptions learned;
   learned.std = d.init_std;
   const auto positions = b.weight("positions.weight", d.seq, d.hidden, learned);
-  const auto x = b.leave_tensor_parallel(b.embedding(b.tokens(), tokens));
-  return b.positions(x, positions);
+  return b.positions(look_up(), positions);
 }
 
 }  // namespace

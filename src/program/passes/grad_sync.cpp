@@ -1,6 +1,6 @@
 // Gradients that were summed over micro-batches locally are reduced over the replicas once per step:
-// all-reduce without ZeRO, reduce-scatter with level 1. Levels 2 and 3 have done it already. A group on both
-// ends of the pipeline waits until the lane has ended, else the ends would wait for each other.
+// all-reduce without ZeRO, reduce-scatter in place with level 1. Levels 2 and 3 have done it already. A group
+// on both ends of the pipeline waits until the lane has ended, else the ends would wait for each other.
 
 #include "program/passes/pass.hpp"
 
@@ -17,9 +17,7 @@ void synchronise(GroupWriter write) {
     steps.push_back(write.collective(CollectiveKind::all_reduce, {}, whole));
     return;
   }
-  const auto sum = write.work("reduced gradients", group.shard());
-  steps.push_back(write.collective(CollectiveKind::reduce_scatter, whole, sum));
-  steps.push_back({StepKind::copy, {sum}, {write.shard(Storage::gradient_shard)}, {}, {}});
+  steps.push_back(write.collective(CollectiveKind::reduce_scatter, whole, write.own_block(whole)));
 }
 
 void on_program(Program& program) {

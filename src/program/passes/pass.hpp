@@ -31,7 +31,10 @@ struct GroupWriter {
   /// The group's whole buffer, this rank's slice of it, its moments (rows = 1).
   Operand whole(Storage storage) { return flat(storage, spec().padded); }
   Operand shard(Storage storage) { return flat(storage, spec().shard()); }
-  Operand work(const char* name, int64_t elements);
+  /// This rank's slice inside a whole buffer of gradients: where an in-place reduce-scatter leaves its sum.
+  Operand own_block(Operand whole) const {
+    return {whole.value, 0, 1, spec().replica_index * spec().shard(), spec().shard()};
+  }
   /// A collective over the group's replicas.
   Step collective(core::CollectiveKind kind, Operand in, Operand out) const;
 

@@ -10,13 +10,9 @@ std::span<const Pass> passes() {
 }
 
 Operand GroupWriter::flat(Storage storage, int64_t elements) {
-  Value value{spec().name, 1, elements, spec().dtype, storage, group, 0};
+  const bool working = storage == Storage::weights || storage == Storage::weight_shard;
+  Value value{spec().name, 1, elements, working ? spec().dtype : spec().accumulator(), storage, group, 0};
   program.values.push_back(value);
-  return {static_cast<ValueId>(program.values.size()) - 1, 0, 1, 0, elements};
-}
-
-Operand GroupWriter::work(const char* name, int64_t elements) {
-  program.values.push_back({name, 1, elements, spec().dtype, Storage::work});
   return {static_cast<ValueId>(program.values.size()) - 1, 0, 1, 0, elements};
 }
 

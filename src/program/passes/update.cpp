@@ -1,6 +1,7 @@
 // Once per step: each rank adds up the squares of its slice of every gradient (so each element counts once in
 // the global norm, whatever is replicated), then the optimizer updates the parameters whose state this rank
-// holds, then levels 1 and 2 gather the parameters again.
+// holds (fp32 masters beside 16-bit working weights), then levels 1 and 2 gather the parameters again. After
+// loading, working weights are made from the masters in the same way.
 
 #include <algorithm>
 
@@ -36,19 +37,25 @@ void update(GroupWriter write) {
 
   auto part = [&](Storage whole, Storage shard) { return sharded ? write.shard(shard) : write.whole(whole); };
   auto moment = [&](Storage storage) { return sharded ? write.shard(storage) : write.whole(storage); };
+  const auto working = part(Storage::weights, Storage::weight_shard);
+  const bool apart = group.has_master();
+  const auto updated = apart ? moment(Storage::master) : working;
   auto& steps = write.program.steps(Phase::update);
-  steps.push_back(
-      {StepKind::optimizer,
-       {},
-       {part(Storage::weights, Storage::weight_shard), part(Storage::gradients, Storage::gradient_shard),
-        moment(Storage::exp_avg), moment(Storage::exp_avg_sq)},
-       OptimizerAttributes{decay_ranges(group, begin, count)},
-       {}});
+  steps.push_back({StepKind::optimizer,
+                   {},
+                   {updated, part(Storage::gradients, Storage::gradient_shard), moment(Storage::exp_avg),
+                    moment(Storage::exp_avg_sq), apart ? working : Operand{}},
+                   OptimizerAttributes{decay_ranges(group, begin, count)},
+                   {}});
   if (group.zero == 1)
     steps.push_back({StepKind::fill, {}, {write.whole(Storage::gradients)}, FillAttributes{0.0}, {}});
-  if (group.zero == 1 || group.zero == 2)
-    steps.push_back(write.collective(core::CollectiveKind::all_gather, write.shard(Storage::weight_shard),
-                                     write.whole(Storage::weights)));
+  auto& restore = write.program.steps(Phase::restore);
+  if (apart) restore.push_back({StepKind::copy, {updated}, {working}, {}, {}});
+  if (group.zero != 1 && group.zero != 2) return;
+  const auto gather = write.collective(core::CollectiveKind::all_gather, write.shard(Storage::weight_shard),
+                                       write.whole(Storage::weights));
+  steps.push_back(gather);
+  if (apart) restore.push_back(gather);
 }
 
 void on_program(Program& program) {

@@ -1,6 +1,7 @@
 // ZeRO (Rajbhandari et al., arXiv 1910.02054), levels 2 and 3 inside a micro-batch. Level 3 gathers a group's
-// parameters before each phase that reads them. Levels 2 and 3 reduce-scatter its gradients at the end of the
-// phase that writes them. Level 1 acts once per step only: see grad_sync and update.
+// parameters before each phase that reads them. Levels 2 and 3 reduce-scatter its gradients, in place, after
+// the phase that writes them. Both have phases of their own, so that they can be under way beside another
+// layer. Level 1 acts once per step only: see grad_sync and update.
 
 #include "program/passes/pass.hpp"
 
@@ -19,27 +20,32 @@ bool reads_weights(const Program& program, Phase phase, int32_t group) {
 }
 
 void gather_parameters(GroupWriter write, Phase phase) {
-  auto& steps = write.program.steps(phase);
-  const auto in = write.shard(Storage::weight_shard), out = write.whole(Storage::weights);
-  steps.insert(steps.begin(), write.collective(CollectiveKind::all_gather, in, out));
+  write.program.steps(phase).push_back(write.collective(
+      CollectiveKind::all_gather, write.shard(Storage::weight_shard), write.whole(Storage::weights)));
 }
 
-void reduce_gradients(GroupWriter write, Phase phase) {
-  auto& steps = write.program.steps(phase);
+void reduce_gradients(GroupWriter write, Phase made, Phase reduced) {
+  auto& program = write.program;
   const auto whole = write.whole(Storage::gradients), kept = write.shard(Storage::gradient_shard);
-  const auto sum = write.work("reduced gradients", write.spec().shard());
-  steps.insert(steps.begin(), {StepKind::fill, {}, {whole}, FillAttributes{0.0}, {}});
-  steps.push_back(write.collective(CollectiveKind::reduce_scatter, whole, sum));
-  steps.push_back({StepKind::add, {kept, sum, {}}, {kept}, {}, {}});
+  const auto sum = write.own_block(whole);
+  program.steps(made).insert(program.steps(made).begin(),
+                             {StepKind::fill, {}, {whole}, FillAttributes{0.0}, {}});
+  program.steps(reduced).push_back(write.collective(CollectiveKind::reduce_scatter, whole, sum));
+  program.steps(reduced).push_back({StepKind::add, {kept, sum, {}}, {kept}, {}, {}});
 }
 
 void on_program(Program& program) {
   for (int32_t g = 0; g < static_cast<int32_t>(program.groups.size()); ++g) {
-    const auto zero = program.groups[static_cast<size_t>(g)].zero;
-    if (zero >= 2) reduce_gradients({program, g}, program.groups[static_cast<size_t>(g)].gradient_phase);
+    const auto& group = program.groups[static_cast<size_t>(g)];
+    const auto zero = group.zero;
+    const bool in_forward = group.gradient_phase == Phase::forward;
+    if (zero >= 2)
+      reduce_gradients({program, g}, group.gradient_phase,
+                       in_forward ? Phase::forward_reduce : Phase::backward_reduce);
     if (zero < 3) continue;
-    for (const auto phase : {Phase::forward, Phase::backward, Phase::evaluate})
-      if (reads_weights(program, phase, g)) gather_parameters({program, g}, phase);
+    // What evaluation reads, forward reads too.
+    if (reads_weights(program, Phase::forward, g)) gather_parameters({program, g}, Phase::gather);
+    if (reads_weights(program, Phase::backward, g)) gather_parameters({program, g}, Phase::backward_gather);
   }
 }
 

@@ -28,6 +28,10 @@ std::string_view name_of(CollectiveKind kind) {
       return "all_gather";
     case CollectiveKind::reduce_scatter:
       return "reduce_scatter";
+    case CollectiveKind::all_to_all:
+      return "all_to_all";
+    case CollectiveKind::shift:
+      return "shift";
     default:
       return "other";
   }
@@ -90,6 +94,52 @@ TEST(LayerCollectives, HeadReducesTwoStatisticsAChunk) {
                     {"evaluate all_reduce tp", 2}}));
 }
 
+TEST(LayerCollectives, UlyssesTradesPositionsForHeadsTwiceEachWay) {
+  auto strategy = strategy_of(1, 2);
+  strategy.sp = 2;
+  EXPECT_EQ(
+      counts(lowered("attention", case_dims(), strategy), false),
+      (Counts{{"forward all_to_all sp", 2}, {"backward all_to_all sp", 2}, {"evaluate all_to_all sp", 2}}));
+  EXPECT_EQ(counts(lowered("mlp", case_dims(), strategy), false), Counts{});
+  strategy.recompute = Recompute::full;
+  EXPECT_EQ(
+      counts(lowered("attention", case_dims(), strategy), false),
+      (Counts{{"forward all_to_all sp", 2}, {"backward all_to_all sp", 4}, {"evaluate all_to_all sp", 2}}));
+}
+
+TEST(LayerCollectives, TheRingPassesKeysAroundAndTheirGradientsHome) {
+  auto strategy = strategy_of(1, 1);
+  strategy.cp = 3;
+  EXPECT_EQ(counts(lowered("attention", case_dims(), strategy), false),
+            (Counts{{"forward shift cp", 2}, {"backward shift cp", 2 + 3}, {"evaluate shift cp", 2}}));
+}
+
+TEST(LayerCollectives, EveryTransferThatStartsIsWaitedForOnceWithTheSameOperands) {
+  test::for_every_program([](const Program& program, const std::string& text) {
+    for (const auto phase : all_phases) {
+      std::map<int32_t, const Step*> under_way;
+      for (const auto& step : program.steps(phase)) {
+        if (step.kind == StepKind::wait) {
+          const auto ticket = std::get<WaitAttributes>(step.attributes).ticket;
+          ASSERT_TRUE(under_way.contains(ticket)) << text;
+          EXPECT_EQ(under_way[ticket]->reads, step.reads) << text;
+          EXPECT_EQ(under_way[ticket]->writes, step.writes) << text;
+          under_way.erase(ticket);
+          continue;
+        }
+        for (const auto& [ticket, transfer] : under_way)
+          for (const auto& operand : step.writes)
+            EXPECT_TRUE(!operand.present() || (operand.value != transfer->reads[0].value &&
+                                               operand.value != transfer->writes[0].value))
+                << text << ": " << name_of(step.kind) << " writes what is under way";
+        const auto* a = std::get_if<CollectiveAttributes>(&step.attributes);
+        if (a != nullptr && a->ticket >= 0) EXPECT_TRUE(under_way.emplace(a->ticket, &step).second) << text;
+      }
+      EXPECT_TRUE(under_way.empty()) << text;
+    }
+  });
+}
+
 TEST(ReplicaCollectives, DependOnTheZeroLevel) {
   const std::string main = " " + to_string(replicas), all = " " + to_string(whole_stage);
   const std::array<Counts, 4> expected = {Counts{{"sync all_reduce" + main, 1}, {"sync all_reduce" + all, 1}},
@@ -97,18 +147,16 @@ TEST(ReplicaCollectives, DependOnTheZeroLevel) {
                                                  {"sync reduce_scatter" + all, 1},
                                                  {"update all_gather" + main, 1},
                                                  {"update all_gather" + all, 1}},
-                                          Counts{{"backward reduce_scatter" + main, 1},
-                                                 {"backward reduce_scatter" + all, 1},
+                                          Counts{{"backward_reduce reduce_scatter" + main, 1},
+                                                 {"backward_reduce reduce_scatter" + all, 1},
                                                  {"update all_gather" + main, 1},
                                                  {"update all_gather" + all, 1}},
-                                          Counts{{"forward all_gather" + main, 1},
-                                                 {"forward all_gather" + all, 1},
-                                                 {"evaluate all_gather" + main, 1},
-                                                 {"evaluate all_gather" + all, 1},
-                                                 {"backward all_gather" + main, 1},
-                                                 {"backward all_gather" + all, 1},
-                                                 {"backward reduce_scatter" + main, 1},
-                                                 {"backward reduce_scatter" + all, 1}}};
+                                          Counts{{"gather all_gather" + main, 1},
+                                                 {"gather all_gather" + all, 1},
+                                                 {"backward_gather all_gather" + main, 1},
+                                                 {"backward_gather all_gather" + all, 1},
+                                                 {"backward_reduce reduce_scatter" + main, 1},
+                                                 {"backward_reduce reduce_scatter" + all, 1}}};
   for (const char* kind : {"attention", "mlp"})
     for (const auto recompute : {Recompute::none, Recompute::full})  // the re-run uses backward's gather
       for (int32_t zero = 0; zero <= 3; ++zero)
@@ -134,11 +182,12 @@ TEST(ReplicaCollectives, TheHeadReducesItsTableInForwardWhereItIsMade) {
   dims.tied = false;
   const auto found = counts(lowered("head", dims, strategy_of(1, 2, 3)), true);
   const std::string main = " " + to_string(replicas);
-  EXPECT_EQ(found, (Counts{{"forward all_gather" + main, 2},  // table and norm
-                           {"forward reduce_scatter" + main, 1},
-                           {"backward all_gather" + main, 1},  // norm
-                           {"backward reduce_scatter" + main, 1},
-                           {"evaluate all_gather" + main, 2}}));
+  EXPECT_EQ(found, (Counts{
+                       {"gather all_gather" + main, 2},  // table and norm
+                       {"forward_reduce reduce_scatter" + main, 1},
+                       {"backward_gather all_gather" + main, 1},  // norm
+                       {"backward_reduce reduce_scatter" + main, 1},
+                   }));
 }
 
 TEST(ReplicaCollectives, ATableOnTwoStagesWaitsUntilTheLaneHasEnded) {
@@ -168,6 +217,8 @@ TEST(Collectives, NameGroupsOfTheRightSize) {
         const auto& a = std::get<CollectiveAttributes>(step.attributes);
         int32_t ranks = 1;
         if (a.axes.contains(Axis::tp)) ranks *= program.strategy.tp;
+        if (a.axes.contains(Axis::sp)) ranks *= program.strategy.sp;
+        if (a.axes.contains(Axis::cp)) ranks *= program.strategy.cp;
         if (a.axes.contains(Axis::dp)) ranks *= program.strategy.dp;
         if (a.axes.contains(Axis::tie)) ranks *= 2;
         EXPECT_EQ(a.ranks, ranks) << text;

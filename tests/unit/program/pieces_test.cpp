@@ -43,11 +43,11 @@ void expect_all(const Seen& seen, int times, const std::string& text) {
 
 template <class Use>
 void for_every_rank(const spec::LayerSpec& layer, LayerContext context, const Use& use) {
-  for (int32_t dp = 0; dp < context.strategy.dp; ++dp)
-    for (int32_t tp = 0; tp < context.strategy.tp; ++tp) {
-      context.coordinate = {tp, 0, 0, dp};
-      use(lower(layer, context, NoWorkspace()));
-    }
+  const spec::MeshShape mesh(context.strategy, 0);
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+    context.coordinate = mesh.coordinate_of(rank);
+    use(lower(layer, context, NoWorkspace()));
+  }
 }
 
 void see_slices(Seen& seen, const spec::LayerSpec& layer, const LayerContext& context) {

@@ -25,12 +25,12 @@ spec::LayerDims dims_of(int64_t heads, int64_t kv_heads, int64_t ffn, int64_t se
 
 TEST(IllegalReason, ListsTheLegalDegreesOfTheHeads) {
   EXPECT_EQ(reason("attention", dims_of(28, 4, 96, 64), strategy_of(8, 1)),
-            "tp = 8 does not divide heads = 28 (legal: 1, 2, 4, 7, 14, 28)");
+            "tp = 8 does not divide heads = 28 (legal: 1, 2, 4, 28)");
 }
 
 TEST(IllegalReason, ChecksKeyValueHeadsByThemselves) {
   EXPECT_EQ(reason("attention", dims_of(28, 4, 96, 56), strategy_of(7, 1)),
-            "tp = 7 does not divide kv_heads = 4 (legal: 1, 2, 4)");
+            "tp = 7 neither divides kv_heads = 4 nor is a multiple of them (legal: 1, 2, 4, 28)");
 }
 
 TEST(IllegalReason, ChecksEachRuleAgainstItsOwnDimension) {
@@ -58,15 +58,38 @@ TEST(IllegalReason, NeedsASampleForEveryDataParallelRank) {
   EXPECT_EQ(reason("mlp", test::case_dims(), strategy_of(1, 3), 4), "") << "uneven shares are legal";
 }
 
-TEST(IllegalReason, NamesAxesThatThisVersionDoesNotSplit) {
+TEST(IllegalReason, DealsHeadsOverTpAndSpTogether) {
+  auto both = strategy_of(2, 1);
+  both.sp = 4;
+  EXPECT_EQ(reason("attention", dims_of(28, 4, 96, 64), both),
+            "tp · sp = 2 · 4 = 8 does not divide heads = 28 (legal: 1, 2, 4, 28)");
+  both.sp = 2;
+  EXPECT_EQ(reason("attention", dims_of(28, 4, 96, 64), both), "");
+  both = strategy_of(4, 1);
+  both.sp = 7;
+  EXPECT_EQ(reason("attention", dims_of(28, 4, 96, 28), both), "")
+      << "each key/value head is read on 7 ranks";
+  both.sp = 3;
+  EXPECT_EQ(reason("mlp", dims_of(28, 4, 96, 24), both), "") << "an mlp has no heads";
+}
+
+TEST(IllegalReason, CutsBothZigzagHalvesOfAContextParallelBlock) {
+  auto ring = strategy_of(1, 2);
+  ring.cp = 5;
+  EXPECT_EQ(reason("attention", test::case_dims(), ring),
+            "2 · cp · tp = 10 does not divide seq = 12 (legal: 1, 2, 3, 4, 6, 12)");
+  ring.cp = 2;
+  ring.sp = 2;
+  EXPECT_EQ(reason("mlp", test::case_dims(), ring),
+            "2 · cp · sp · tp = 8 does not divide seq = 12 (legal: 1, 2, 3, 4, 6, 12)");
+  ring.sp = 3;
+  EXPECT_EQ(reason("mlp", test::case_dims(), ring), "");
+}
+
+TEST(IllegalReason, NamesTheAxisThatNoLayerHas) {
   auto expert = strategy_of(1, 2);
   expert.ep = 2;
-  EXPECT_EQ(reason("mlp", test::case_dims(), expert),
-            "ep = 2: the layers of this version split over tp and dp only");
-  auto ring = strategy_of(1, 2);
-  ring.cp = 2;
-  EXPECT_EQ(reason("attention", test::case_dims(), ring),
-            "cp = 2: the layers of this version split over tp and dp only");
+  EXPECT_EQ(reason("mlp", test::case_dims(), expert), "ep = 2: no layer kind has experts to deal");
 }
 
 TEST(IllegalReason, RefusesDegreesAndLevelsOutOfRange) {
@@ -90,7 +113,7 @@ TEST(Lower, ThrowsWhatIllegalReasonSays) {
   } catch (const core::UserError& error) {
     EXPECT_STREQ(error.what(),
                  "layer 'attention' cannot be split as tp8: tp = 8 does not divide heads = 28 "
-                 "(legal: 1, 2, 4, 7, 14, 28)");
+                 "(legal: 1, 2, 4, 28)");
   }
 }
 
