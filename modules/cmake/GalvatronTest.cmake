@@ -91,10 +91,11 @@ function(galvatron_add_script_test)
   galvatron_test_properties(${TEST_KIND}.${TEST_NAME} ${TEST_PROCESSORS})
 endfunction()
 
-# A benchmark: galvatron_add_bench(NAME kernels ROOM kernels SOURCES …) makes bench_<room>_<name> with Google Benchmark's own main.
+# A benchmark: galvatron_add_bench(NAME kernels ROOM kernels SOURCES …) makes bench_<room>_<name> with Google Benchmark's own main,
+# or with OWN_MAIN without that library (for those that run on several ranks).
 # It is built with the tests, so that it does not rot, and run by hand: its figures belong to one machine.
 function(galvatron_add_bench)
-  cmake_parse_arguments(BENCH "" "NAME" "ROOM;SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(BENCH "OWN_MAIN" "NAME" "ROOM;SOURCES;LINK" ${ARGN})
   if(BENCH_UNPARSED_ARGUMENTS OR NOT BENCH_NAME OR NOT BENCH_ROOM OR NOT BENCH_SOURCES)
     message(FATAL_ERROR "galvatron_add_bench: NAME, ROOM and SOURCES are needed; unknown: '${BENCH_UNPARSED_ARGUMENTS}'")
   endif()
@@ -105,5 +106,8 @@ function(galvatron_add_bench)
     target_link_libraries(${binary} PRIVATE galvatron_${other})
   endforeach()
   target_include_directories(${binary} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_link_libraries(${binary} PRIVATE ${BENCH_LINK} benchmark::benchmark benchmark::benchmark_main)
+  target_link_libraries(${binary} PRIVATE ${BENCH_LINK})
+  if(NOT BENCH_OWN_MAIN)
+    target_link_libraries(${binary} PRIVATE benchmark::benchmark benchmark::benchmark_main)
+  endif()
 endfunction()

@@ -34,17 +34,17 @@ double timed_together(comm::World& world, const SampleRule& rule, const std::fun
 }
 
 double gemm_seconds(comm::World& world, device::Device& device, kernels::Kernels& kernels, int64_t size,
-                    const SampleRule& rule) {
+                    core::DType dtype, const SampleRule& rule) {
   device::Buffer a, b, c, workspace;
   kernels::GemmArgs args;
   world.agree("measure the gemm peak", [&] {
-    const auto bytes = size * size * core::size_of(core::DType::f32);
+    const auto bytes = size * size * core::size_of(dtype);
     a = device::Buffer(device, bytes);
     b = device::Buffer(device, bytes);
     c = device::Buffer(device, bytes);
-    args.a = device::matrix(a.data(), core::DType::f32, size, size);
-    args.b = device::matrix(b.data(), core::DType::f32, size, size);
-    args.c = device::matrix(c.data(), core::DType::f32, size, size);
+    args.a = device::matrix(a.data(), dtype, size, size);
+    args.b = device::matrix(b.data(), dtype, size, size);
+    args.c = device::matrix(c.data(), dtype, size, size);
     const auto workspace_bytes = kernels.gemm_workspace_bytes(args);
     if (workspace_bytes == 0) return;
     workspace = device::Buffer(device, workspace_bytes);
@@ -91,7 +91,7 @@ Peaks measure_peaks(comm::World& world, device::Device& device, kernels::Kernels
   rule.target = options.iterations;
   rule.seconds = std::clamp(0.5 * budget.left(), 0.0, options.seconds);
   const auto n = static_cast<double>(options.gemm_size);
-  const double gemm = gemm_seconds(world, device, kernels, options.gemm_size, rule);
+  const double gemm = gemm_seconds(world, device, kernels, options.gemm_size, options.dtype, rule);
   rule.seconds = std::clamp(budget.left(), 0.0, options.seconds);
   const double add = add_seconds(world, device, kernels, options.array_bytes, rule);
   Peaks peaks;

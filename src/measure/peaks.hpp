@@ -14,6 +14,7 @@ namespace galvatron::measure {
 
 struct PeakOptions {
   int64_t gemm_size = 1024;                         ///< rows = columns = depth
+  core::DType dtype = core::DType::f32;             ///< of the factors and of the product
   int64_t array_bytes = int64_t{32} * 1024 * 1024;  ///< of each of three arrays; beyond the caches
   int64_t iterations = 20;
   double seconds = 1.0;  ///< at most, for each of the two
@@ -21,7 +22,7 @@ struct PeakOptions {
 
 /// Per rank, on every rank.
 struct Peaks {
-  std::vector<double> gemm_flops;               ///< FLOP/s, f32
+  std::vector<double> gemm_flops;               ///< FLOP/s
   std::vector<double> memory_bytes_per_second;  ///< bytes read and written
 };
 

@@ -1,5 +1,5 @@
 // How long the link map of this job takes and how well it repeats. Run under mpirun, one rank per device:
-//   mpirun -n 4 bench_profile [repetitions] [budget seconds of each]
+//   mpirun -n 4 bench_measure_profile [repetitions] [budget seconds of each]
 // Prints the map and ends with one line for scripts.
 #include <algorithm>
 #include <cmath>
