@@ -282,7 +282,9 @@ void fill(const TensorView& x) {
 
 void copy(const TensorView& from, const TensorView& to) {
   const Call call("copy");
-  const auto converts = is_floating(from.dtype) && is_floating(to.dtype);
+  const auto converts =
+      is_floating(from.dtype) && is_floating(to.dtype) &&
+      (core::accumulator_of(from.dtype) == to.dtype || core::accumulator_of(to.dtype) == from.dtype);
   call.operand("to", to, from.rows, from.cols, converts ? to.dtype : from.dtype);
   call.operand("from", from, from.rows, from.cols, from.dtype);
 }

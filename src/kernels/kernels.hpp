@@ -157,8 +157,7 @@ class Kernels {
   virtual void cross_entropy(Stream&, const CrossEntropyArgs&) = 0;
   /// x := value, any floating type.
   virtual void fill(Stream&, TensorView x, double value) = 0;
-  /// to := from. The types are the same, or both floating: then each element is converted (round to nearest,
-  /// ties to even).
+  /// to := from. The types are the same, or a T and its A: then each element is converted.
   virtual void copy(Stream&, TensorView from, TensorView to) = 0;
   virtual void adamw(Stream&, const AdamWArgs&) = 0;
   /// parameter −= lr · gradient_scale · gradient; gradient := 0. Types and `working` as in AdamWArgs.

@@ -1,8 +1,8 @@
 #pragma once
-// The fast path: fp32 on some threads, products by oneDNN, inner loops by the processor's vectors. Shapes
-// have been checked by the caller. The meaning of each is in kernels.hpp.
+// The fast path: fp32 arithmetic on elements of fp32, bf16 or fp16, on some threads, inner loops by the
+// processor's vectors. Shapes have been checked by the caller. The meaning of each is in kernels.hpp.
 
-#include "kernels/cpu/onednn.hpp"
+#include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/simd/simd.hpp"
 #include "kernels/kernels.hpp"
 
@@ -10,11 +10,11 @@ namespace galvatron::kernels {
 
 class Fp32 {
  public:
-  Fp32(int threads, const Simd& simd) : threads_(threads), simd_(simd), gemm_(threads) {}
+  Fp32(int threads, const Simd& simd) : threads_(threads), simd_(simd), gemm_(threads, simd) {}
 
   int64_t gemm_workspace_bytes(const GemmArgs& args) { return gemm_.workspace_bytes(args); }
 
-  void gemm(const GemmArgs& args);
+  void gemm(const GemmArgs& args) { gemm_.run(args); }
   void norm(const NormArgs& args);
   void norm_backward(const NormBackwardArgs& args);
   void activation(ActivationKind kind, const TensorView& x, const TensorView& y);
@@ -34,14 +34,16 @@ class Fp32 {
   void rope(const RopeArgs& args);
   void cross_entropy(const CrossEntropyArgs& args);
   void fill(const TensorView& x, double value);
+  void convert(const TensorView& from, const TensorView& to);
   void adamw(const AdamWArgs& args);
-  void sgd(const TensorView& parameter, const TensorView& gradient, double lr, double gradient_scale);
+  void sgd(const TensorView& parameter, const TensorView& gradient, const TensorView& working, double lr,
+           double gradient_scale);
   void sum_of_squares(const TensorView& x, const TensorView& out);
 
  private:
   int threads_;
   const Simd& simd_;
-  OneDnnGemm gemm_;
+  Gemm gemm_;
 };
 
 }  // namespace galvatron::kernels

@@ -138,7 +138,7 @@ void finish_rows(const Simd& simd, const TensorView& to, int64_t begin, int64_t 
                  int64_t shares) {
   for (int64_t i = begin; i < end; ++i) {
     auto* sum = dq.row(0, i);
-    for (int64_t share = 1; share < shares; ++share) simd.add(sum, dq.row(share, i), sum, dq.cols);
+    for (int64_t share = 1; share < shares; ++share) simd.f32.accumulate(dq.row(share, i), sum, dq.cols);
     if (to.dtype != core::DType::f32) simd.store_row(sum, dq.cols, element_of(to), address(to, i, 0));
   }
 }

@@ -26,7 +26,8 @@ void rope(const RopeArgs& args);
 void cross_entropy(const CrossEntropyArgs& args);
 void fill(const TensorView& x, double value);
 void adamw(const AdamWArgs& args);
-void sgd(const TensorView& parameter, const TensorView& gradient, double lr, double gradient_scale);
+void sgd(const TensorView& parameter, const TensorView& gradient, const TensorView& working, double lr,
+         double gradient_scale);
 void sum_of_squares(const TensorView& x, const TensorView& out);
 
 }  // namespace galvatron::kernels::fp64

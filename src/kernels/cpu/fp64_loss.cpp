@@ -107,14 +107,17 @@ void adamw(const AdamWArgs& args) {
       if (range.decays) p -= args.lr * args.weight_decay * p;
       p -= args.lr * (m / correction1) / (std::sqrt(v / correction2) + args.eps);
       args.gradient.as<double>()[i] = 0.0;
+      if (args.working.present()) args.working.as<double>()[i] = p;
     }
   }
 }
 
-void sgd(const TensorView& parameter, const TensorView& gradient, double lr, double gradient_scale) {
+void sgd(const TensorView& parameter, const TensorView& gradient, const TensorView& working, double lr,
+         double gradient_scale) {
   for (int64_t i = 0; i < parameter.elements(); ++i) {
     parameter.as<double>()[i] -= lr * gradient_scale * gradient.as<double>()[i];
     gradient.as<double>()[i] = 0.0;
+    if (working.present()) working.as<double>()[i] = parameter.as<double>()[i];
   }
 }
 

@@ -43,14 +43,19 @@ Key key_of(const GemmArgs& args) {
   const auto flags = (args.transpose_a == Transpose::yes ? 1 : 0) |
                      (args.transpose_b == Transpose::yes ? 2 : 0) |
                      (args.write == Write::accumulate ? 4 : 0) | (args.bias.present() ? 8 : 0);
+  const auto types = static_cast<int64_t>(args.a.dtype) << 8 | static_cast<int64_t>(args.c.dtype);
   return {args.c.rows,       args.c.cols,       inner(args), stride_of(args.a),
-          stride_of(args.b), stride_of(args.c), flags,       0};
+          stride_of(args.b), stride_of(args.c), flags,       types};
+}
+
+memory::data_type type_of(const TensorView& view) {
+  return view.dtype == core::DType::bf16 ? memory::data_type::bf16 : memory::data_type::f32;
 }
 
 memory::desc operand(int64_t rows, int64_t cols, const TensorView& view, Transpose transpose) {
   const auto stride = stride_of(view);
   const auto strides = transpose == Transpose::yes ? memory::dims{1, stride} : memory::dims{stride, 1};
-  return {memory::dims{rows, cols}, memory::data_type::f32, strides};
+  return {memory::dims{rows, cols}, type_of(view), strides};
 }
 
 dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const GemmArgs& args) {
@@ -60,7 +65,7 @@ dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const GemmArgs
   const auto b = operand(inner(args), n, args.b, args.transpose_b);
   const auto c = operand(m, n, args.c, Transpose::no);
   const auto bias =
-      args.bias.present() ? memory::desc({1, n}, memory::data_type::f32, memory::dims{n, 1}) : memory::desc();
+      args.bias.present() ? memory::desc({1, n}, type_of(args.bias), memory::dims{n, 1}) : memory::desc();
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (args.write == Write::accumulate) {
@@ -130,6 +135,14 @@ auto translated(const GemmArgs& args, Body body) {
 }
 
 }  // namespace
+
+bool OneDnnGemm::takes(core::DType type) const {
+  if (type == core::DType::f32) return true;
+  // The levels are sets of bits: a level holds all that it builds on.
+  const auto has = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  return type == core::DType::bf16 && (has & wanted) == wanted;
+}
 
 void OneDnnGemm::run(const GemmArgs& args) {
   const ThreadScope scope(impl_->threads);

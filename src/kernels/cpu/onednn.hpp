@@ -1,5 +1,5 @@
 #pragma once
-// The fp32 matrix product of oneDNN behind plain numbers. Everything that differs between oneDNN 2 and 3
+// The matrix product of oneDNN behind plain numbers. Everything that differs between oneDNN 2 and 3
 // stays in the .cpp.
 
 #include <cstdint>
@@ -9,12 +9,16 @@
 
 namespace galvatron::kernels {
 
-/// Makes one primitive per (shape, strides, transposes, bias, write) and keeps it: making one costs more than
-/// a small product.
+/// Makes one primitive per (shape, strides, types, transposes, bias, write) and keeps it: making one costs
+/// more than a small product.
 class OneDnnGemm {
  public:
   explicit OneDnnGemm(int threads);
   ~OneDnnGemm();
+
+  /// This processor multiplies elements of this type at full speed: fp32 always, bf16 with instructions for
+  /// it.
+  bool takes(core::DType type) const;
 
   /// Shapes have been checked. Throws core::InternalError with oneDNN's own message.
   void run(const GemmArgs& args);

@@ -8,6 +8,9 @@
 
 namespace galvatron::kernels {
 
+/// Elements of one cache line of fp32: borders between threads lie there.
+inline constexpr int64_t cache_line = 16;
+
 /// Below this many elements a call is done before other threads have woken up.
 inline constexpr int64_t parallel_from = 1 << 14;
 

@@ -3,7 +3,8 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/checks.hpp"
-#include "kernels/cpu/onednn.hpp"
+#include "kernels/cpu/gemm.hpp"
+#include "kernels/cpu/simd/simd.hpp"
 #include "kernels/workspace.hpp"
 
 namespace galvatron::kernels {
@@ -11,7 +12,7 @@ namespace {
 
 class DryKernels final : public Kernels {
  public:
-  explicit DryKernels(int threads) : threads_(threads), gemm_(threads) {}
+  explicit DryKernels(int threads) : threads_(threads), gemm_(threads, *available_simd().table[0]) {}
 
   void gemm(Stream&, const GemmArgs& args) override {
     checks::gemm(args);
@@ -66,7 +67,7 @@ class DryKernels final : public Kernels {
   void sum_of_squares(Stream&, TensorView x, TensorView out) override { checks::sum_of_squares(x, out); }
 
   int64_t gemm_workspace_bytes(const GemmArgs& args) override {
-    return args.a.dtype == core::DType::f32 ? gemm_.workspace_bytes(args) : 0;
+    return args.a.dtype == core::DType::f64 ? 0 : gemm_.workspace_bytes(args);
   }
   int64_t norm_backward_workspace_bytes(const NormBackwardArgs& args) override {
     return workspace::norm_backward_bytes(args, threads_);
@@ -80,7 +81,7 @@ class DryKernels final : public Kernels {
 
  private:
   int threads_;
-  OneDnnGemm gemm_;
+  Gemm gemm_;
 };
 
 }  // namespace

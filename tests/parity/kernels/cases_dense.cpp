@@ -10,7 +10,7 @@ struct GemmCase {
   int64_t m, n, k;
   Transpose ta, tb;
   Write write;
-  bool bias;
+  bool bias, sums;
   int64_t gap;
 };
 
@@ -20,7 +20,9 @@ void run_gemm(Workbench& w, const GemmCase& c) {
   const auto b_turned = c.tb == Transpose::yes;
   args.a = w.input(a_turned ? c.k : c.m, a_turned ? c.m : c.k, 1.0, c.gap);
   args.b = w.input(b_turned ? c.n : c.k, b_turned ? c.k : c.n, 1.0, 2 * c.gap);
-  args.c = c.write == Write::accumulate ? w.input(c.m, c.n, 1.0, c.gap) : w.output(c.m, c.n, c.gap);
+  args.c = c.write == Write::accumulate ? w.input_sums(c.m, c.n, 1.0, c.gap)
+           : c.sums                     ? w.output_sums(c.m, c.n, c.gap)
+                                        : w.output(c.m, c.n, c.gap);
   if (c.bias) args.bias = w.input(1, c.n);
   args.transpose_a = c.ta;
   args.transpose_b = c.tb;
@@ -39,24 +41,29 @@ std::vector<Case> gemm_cases() {
     for (const auto ta : {Transpose::no, Transpose::yes}) {
       for (const auto tb : {Transpose::no, Transpose::yes}) {
         for (const auto gap : {0, 5}) {
-          for (const auto mode : {0, 1, 2}) {  // plain, bias, accumulate
-            const GemmCase c{m,         n,  k, ta, tb, mode == 2 ? Write::accumulate : Write::overwrite,
-                             mode == 1, gap};
-            cases.push_back({core::format("gemm_{}x{}x{}_{}{}_{}_gap{}", m, n, k,
-                                          ta == Transpose::yes ? 't' : 'n', tb == Transpose::yes ? 't' : 'n',
-                                          mode == 0   ? "plain"
-                                          : mode == 1 ? "bias"
-                                                      : "accumulate",
-                                          gap),
-                             [c](Workbench& w) { run_gemm(w, c); }});
+          for (const auto* mode : {"plain", "bias", "accumulate", "sums"}) {
+            const std::string name = mode;
+            const GemmCase c{m,
+                             n,
+                             k,
+                             ta,
+                             tb,
+                             name == "accumulate" ? Write::accumulate : Write::overwrite,
+                             name == "bias" || name == "sums",
+                             name == "sums",
+                             gap};
+            cases.push_back(
+                {core::format("gemm_{}x{}x{}_{}{}_{}_gap{}", m, n, k, ta == Transpose::yes ? 't' : 'n',
+                              tb == Transpose::yes ? 't' : 'n', name, gap),
+                 [c](Workbench& w) { run_gemm(w, c); }});
           }
         }
       }
     }
   }
-  const GemmCase empty{4, 5, 0, Transpose::no, Transpose::no, Write::overwrite, true, 0};
+  const GemmCase empty{4, 5, 0, Transpose::no, Transpose::no, Write::overwrite, true, false, 0};
   cases.push_back({"gemm_no_inner_dim", [empty](Workbench& w) { run_gemm(w, empty); }});
-  const GemmCase none{0, 5, 3, Transpose::no, Transpose::no, Write::overwrite, false, 0};
+  const GemmCase none{0, 5, 3, Transpose::no, Transpose::no, Write::overwrite, false, false, 0};
   cases.push_back({"gemm_no_rows", [none](Workbench& w) { run_gemm(w, none); }});
   return cases;
 }
@@ -88,15 +95,15 @@ std::vector<Case> column_sum_cases() {
   for (const auto& [rows, cols] : {std::pair<int64_t, int64_t>{1, 5}, {67, 1}, {300, 1100}}) {
     cases.push_back({core::format("column_sum_{}x{}", rows, cols), [rows = rows, cols = cols](Workbench& w) {
                        const auto x = w.input(rows, cols, 1.0, 3);
-                       const auto out = w.input(1, cols);
+                       const auto out = w.input_sums(1, cols);
                        w.kernels().column_sum(w.stream(), x, out);
                        w.result("out", out);
                      }});
     cases.push_back(
         {core::format("sum_of_squares_{}x{}", rows, cols), [rows = rows, cols = cols](Workbench& w) {
            const auto out = w.filled(DType::f64, 1, 1, 3.0);
-           w.kernels().sum_of_squares(w.stream(), w.input(rows, cols, 1.0, 3), out);
-           w.kernels().sum_of_squares(w.stream(), w.input(rows, cols), out);
+           w.kernels().sum_of_squares(w.stream(), w.input_sums(rows, cols, 1.0, 3), out);
+           w.kernels().sum_of_squares(w.stream(), w.input_sums(rows, cols), out);
            w.result("out", out);
          }});
   }
@@ -112,7 +119,7 @@ std::vector<Case> embedding_cases() {
                          const auto ids = w.ids(tokens, 0, 39);
                          const auto table = w.input(17, width, 1.0, 2);
                          const auto out = w.output(tokens, width, 3);
-                         const auto dtable = w.input(17, width, 1.0, 1);
+                         const auto dtable = w.input_sums(17, width, 1.0, 1);
                          w.kernels().embedding(w.stream(), ids, table, first, out);
                          w.kernels().embedding_backward(w.stream(), ids, w.input(tokens, width), first,
                                                         dtable);
@@ -160,7 +167,7 @@ std::vector<Case> position_cases() {
              const auto x = w.input(positions.rows(), width, 1.0, 2);
              const auto table = w.input(49, width);
              const auto out = w.output(positions.rows(), width);
-             const auto dtable = w.input(49, width, 1.0, 3);
+             const auto dtable = w.input_sums(49, width, 1.0, 3);
              w.kernels().add_positions(w.stream(), x, table, positions, out);
              w.kernels().add_positions_backward(w.stream(), x, positions, dtable);
              w.kernels().add_positions(w.stream(), x, table, positions, x);
@@ -187,10 +194,16 @@ std::vector<Case> fill_and_copy_cases() {
                        [rows = rows, cols = cols, gap](Workbench& w) {
                          const auto from = w.input(rows, cols, 1.0, gap);
                          const auto to = w.output(rows, cols, 2 * gap);
+                         const auto sums = w.output_sums(rows, cols, gap);
+                         const auto back = w.output(rows, cols, gap);
                          const auto constant = w.output(rows, cols, gap);
                          w.kernels().copy(w.stream(), from, to);
+                         w.kernels().copy(w.stream(), from, sums);
+                         w.kernels().copy(w.stream(), sums, back);
                          w.kernels().fill(w.stream(), constant, -2.5);
                          w.result("copy", to);
+                         w.result("copy in the type of sums", sums);
+                         w.result("and back", back);
                          w.result("fill", constant);
                        },
                        0.0});

@@ -18,7 +18,7 @@ void run_norm(Workbench& w, const NormCase& c) {
   forward.gamma = w.input(1, c.cols, 2.0);
   if (c.beta) forward.beta = w.input(1, c.cols);
   forward.y = w.output(c.rows, c.cols, c.gap);
-  forward.stats = w.output(c.rows, 2);
+  forward.stats = w.output_sums(c.rows, 2);
   forward.kind = c.kind;
   w.kernels().norm(w.stream(), forward);
   NormBackwardArgs backward;
@@ -28,8 +28,8 @@ void run_norm(Workbench& w, const NormCase& c) {
   backward.dy = w.input(c.rows, c.cols, 1.0, c.gap);
   if (c.residual) backward.residual = w.input(c.rows, c.cols, 1.0, c.gap);
   backward.dx = c.residual ? backward.residual : w.output(c.rows, c.cols, c.gap);
-  backward.dgamma = w.input(1, c.cols);
-  if (c.beta) backward.dbeta = w.input(1, c.cols);
+  backward.dgamma = w.input_sums(1, c.cols);
+  if (c.beta) backward.dbeta = w.input_sums(1, c.cols);
   backward.kind = c.kind;
   backward.workspace = w.scratch(w.kernels().norm_backward_workspace_bytes(backward));
   w.kernels().norm_backward(w.stream(), backward);

@@ -19,7 +19,7 @@ CrossEntropyArgs loss_args(Workbench& w, int64_t rows, int64_t cols, int64_t voc
 void run_whole(Workbench& w, int64_t rows, int64_t vocab, double scale, bool stats) {
   auto args = loss_args(w, rows, vocab + 3, vocab);
   args.scale = scale;
-  if (stats) args.stats = w.filled(w.dtype(), 3, rows, 0.0);
+  if (stats) args.stats = w.filled(w.sums(), 3, rows, 0.0);
   w.kernels().cross_entropy(w.stream(), args);
   w.result("logits", args.logits);
   w.result("loss", args.loss);
@@ -29,7 +29,7 @@ void run_whole(Workbench& w, int64_t rows, int64_t vocab, double scale, bool sta
 void run_phases(Workbench& w, int64_t rows, int64_t cols, int64_t begin, int64_t vocab) {
   auto args = loss_args(w, rows, cols, vocab);
   args.vocab_begin = begin;
-  args.stats = w.output(3, rows, 2);
+  args.stats = w.output_sums(3, rows, 2);
   args.phase = CrossEntropyPhase::maximum;
   w.kernels().cross_entropy(w.stream(), args);
   args.phase = CrossEntropyPhase::exponentials;
@@ -41,12 +41,13 @@ void run_phases(Workbench& w, int64_t rows, int64_t cols, int64_t begin, int64_t
   w.result("loss", args.loss);
 }
 
-void run_adamw(Workbench& w, int64_t count, int64_t step) {
+void run_adamw(Workbench& w, int64_t count, int64_t step, bool working) {
   AdamWArgs args;
-  args.parameter = w.input(1, count);
-  args.gradient = w.input(1, count);
-  args.exp_avg = w.input(1, count, 0.1);
-  args.exp_avg_sq = w.filled(w.dtype(), 1, count, 0.25);
+  args.parameter = w.input_sums(1, count);
+  args.gradient = w.input_sums(1, count);
+  args.exp_avg = w.input_sums(1, count, 0.1);
+  args.exp_avg_sq = w.filled(w.sums(), 1, count, 0.25);
+  if (working) args.working = w.output(1, count);
   args.decay = {{0, count / 3, true}, {count / 3, count / 2, false}, {count / 2, count, true}};
   args.weight_decay = 0.1;
   args.lr = 1e-2;
@@ -57,6 +58,7 @@ void run_adamw(Workbench& w, int64_t count, int64_t step) {
   w.result("exp_avg", args.exp_avg);
   w.result("exp_avg_sq", args.exp_avg_sq);
   w.result("gradient", args.gradient);
+  if (working) w.result("working", args.working);
 }
 
 }  // namespace
@@ -84,17 +86,22 @@ std::vector<Case> cross_entropy_cases() {
 std::vector<Case> optimizer_cases() {
   std::vector<Case> cases;
   for (const int64_t count : {1, 7, 50000}) {
-    for (const int64_t step : {1, 1000}) {
-      cases.push_back({core::format("adamw_{}_step{}", count, step),
-                       [count, step](Workbench& w) { run_adamw(w, count, step); }});
+    for (const auto working : {false, true}) {
+      for (const int64_t step : {1, 1000}) {
+        cases.push_back({core::format("adamw_{}_step{}{}", count, step, working ? "_working" : ""),
+                         [count, step, working](Workbench& w) { run_adamw(w, count, step, working); }});
+      }
+      cases.push_back(
+          {core::format("sgd_{}{}", count, working ? "_working" : ""), [count, working](Workbench& w) {
+             const auto parameter = w.input_sums(1, count);
+             const auto gradient = w.input_sums(1, count);
+             const auto copy = working ? w.output(1, count) : TensorView{};
+             w.kernels().sgd(w.stream(), parameter, gradient, copy, 0.1, 0.5);
+             w.result("parameter", parameter);
+             w.result("gradient", gradient);
+             if (working) w.result("working", copy);
+           }});
     }
-    cases.push_back({core::format("sgd_{}", count), [count](Workbench& w) {
-                       const auto parameter = w.input(1, count);
-                       const auto gradient = w.input(1, count);
-                       w.kernels().sgd(w.stream(), parameter, gradient, {}, 0.1, 0.5);
-                       w.result("parameter", parameter);
-                       w.result("gradient", gradient);
-                     }});
   }
   return cases;
 }

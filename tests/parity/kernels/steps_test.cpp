@@ -1,5 +1,6 @@
-// Every kernel call of the table: fp32 against the fp64 oracle, twice for the same bits, on one and two
-// threads, and dry.
+// Every kernel call of the table: fp32, bf16 and fp16 against the fp64 oracle on the same numbers, twice for
+// the same bits, on one, two and three threads, and dry. Attention on elements of 16 bits has a test of its
+// own.
 
 #include <algorithm>
 #include <cstring>
@@ -37,8 +38,9 @@ std::vector<Case> all_cases() {
   return all;
 }
 
-std::vector<Result> run(const Case& one, DeviceKind kind, DType dtype, int threads) {
-  Workbench w(kind, dtype, threads);
+std::vector<Result> run(const Case& one, DeviceKind kind, DType dtype, int threads,
+                        DType exact = DType::f32) {
+  Workbench w(kind, dtype, threads, exact);
   one.run(w);
   w.expect_guards_intact();
   return w.results();
@@ -50,11 +52,17 @@ double largest(const std::vector<double>& values) {
   return most;
 }
 
+/// Half of the distance of neighbours, relative to their size.
+double rounding_of(DType dtype) {
+  if (dtype == DType::bf16) return 0x1p-8;
+  return dtype == DType::f16 ? 0x1p-11 : 0.0;
+}
+
 void expect_near(const std::vector<Result>& got, const std::vector<Result>& expected, double tolerance) {
   ASSERT_EQ(got.size(), expected.size());
   for (size_t r = 0; r < got.size(); ++r) {
     ASSERT_EQ(got[r].values.size(), expected[r].values.size()) << got[r].name;
-    const auto bound = tolerance * std::max(largest(expected[r].values), 1e-3);
+    const auto bound = (tolerance + rounding_of(got[r].dtype)) * std::max(largest(expected[r].values), 1e-3);
     for (size_t i = 0; i < got[r].values.size(); ++i) {
       ASSERT_LE(std::abs(got[r].values[i] - expected[r].values[i]), bound)
           << got[r].name << "[" << i << "]: expected " << expected[r].values[i] << ", got "
@@ -110,6 +118,40 @@ TEST_P(Steps, DryAcceptsTheSameCall) {
 
 INSTANTIATE_TEST_SUITE_P(Table, Steps, testing::ValuesIn(all_cases()),
                          [](const auto& info) { return info.param.name; });
+
+class SixteenBitSteps : public testing::TestWithParam<std::tuple<Case, DType>> {};
+
+TEST_P(SixteenBitSteps, AgreeWithFp64) {
+  const auto& [one, dtype] = GetParam();
+  const auto expected = run(one, DeviceKind::cpu, DType::f64, 1, dtype);
+  expect_near(run(one, DeviceKind::cpu, dtype, 1, dtype), expected, one.tolerance);
+  const auto three = run(one, DeviceKind::cpu, dtype, 3, dtype);
+  expect_near(three, expected, one.tolerance);
+  expect_same_bits(three, run(one, DeviceKind::cpu, dtype, 3, dtype));
+  EXPECT_NO_THROW(run(one, DeviceKind::dry, dtype, 3, dtype));
+  const auto levels = available_simd();
+  for (int64_t i = 1; i < levels.count; ++i) {
+    SCOPED_TRACE(levels.table[i]->level);
+    Workbench w(*levels.table[i], dtype, 2, dtype);
+    one.run(w);
+    w.expect_guards_intact();
+    expect_near(w.results(), expected, one.tolerance);
+  }
+}
+
+std::vector<Case> cases_but_attention() {
+  auto cases = all_cases();
+  std::erase_if(cases, [](const Case& one) { return one.name.starts_with("attention"); });
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, SixteenBitSteps,
+                         testing::Combine(testing::ValuesIn(cases_but_attention()),
+                                          testing::Values(DType::bf16, DType::f16)),
+                         [](const auto& info) {
+                           return std::string(core::name(std::get<1>(info.param))) + "_" +
+                                  std::get<0>(info.param).name;
+                         });
 
 }  // namespace
 }  // namespace galvatron::kernels::test

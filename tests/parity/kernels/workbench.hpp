@@ -24,6 +24,7 @@ using device::DeviceKind;
 
 struct Result {
   std::string name;
+  DType dtype;
   std::vector<double> values;
 };
 
@@ -38,11 +39,12 @@ class Workbench {
         exact_(exact) {}
 
   /// On the cpu with the inner loops of one instruction-set level.
-  Workbench(const Simd& simd, DType dtype, int threads)
+  Workbench(const Simd& simd, DType dtype, int threads, DType exact = DType::f32)
       : device_(device::make_device(DeviceKind::cpu)),
         stream_(device_->make_stream()),
         kernels_(make_cpu_kernels(threads, simd)),
-        dtype_(dtype) {}
+        dtype_(dtype),
+        exact_(exact) {}
 
   Kernels& kernels() { return *kernels_; }
   Stream& stream() { return *stream_; }
@@ -63,6 +65,11 @@ class Workbench {
   /// Holds NaN, so that what is not overwritten shows.
   TensorView output(int64_t rows, int64_t cols, int64_t gap = 0) {
     return filled(dtype_, rows, cols, std::numeric_limits<double>::quiet_NaN(), gap);
+  }
+
+  /// The same in the type of sums.
+  TensorView output_sums(int64_t rows, int64_t cols, int64_t gap = 0) {
+    return filled(sums(), rows, cols, std::numeric_limits<double>::quiet_NaN(), gap);
   }
 
   TensorView filled(DType dtype, int64_t rows, int64_t cols, double value, int64_t gap = 0) {
@@ -89,7 +96,9 @@ class Workbench {
     return view;
   }
 
-  void result(const std::string& name, const TensorView& view) { results_.push_back({name, values(view)}); }
+  void result(const std::string& name, const TensorView& view) {
+    results_.push_back({name, view.dtype, values(view)});
+  }
   const std::vector<Result>& results() const { return results_; }
 
   std::vector<double> values(const TensorView& view) const {

@@ -9,16 +9,6 @@
 
 namespace galvatron::kernels::GALVATRON_SIMD_LEVEL {
 
-/// The upper half of an fp32.
-struct Bf16 {
-  uint16_t bits;
-};
-
-/// IEEE 754 binary16.
-struct F16 {
-  uint16_t bits;
-};
-
 inline uint32_t bits_of(float x) {
   return __builtin_bit_cast(uint32_t, x);
 }

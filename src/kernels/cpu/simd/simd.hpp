@@ -7,32 +7,14 @@
 
 #include <cstdint>
 
+#include "kernels/cpu/simd/element_table.hpp"
+
 namespace galvatron::kernels {
 
 /// Rows of a block of queries or keys in attention.
 inline constexpr int64_t attention_block = 96;
 /// Blocks of queries that go through the keys together in the forward, so that keys are packed less often.
 inline constexpr int64_t attention_query_blocks = 2;
-
-struct NormRow {
-  const float *x, *gamma, *beta;  ///< beta may be null
-  float *y, *stats;
-  int64_t n;
-  float eps;
-  bool centred;  ///< LayerNorm takes the mean away, RMSNorm does not
-};
-
-struct NormBackwardRow {
-  const float *x, *gamma, *dy, *residual, *stats;  ///< residual may be null
-  float *dx, *dgamma, *dbeta;                      ///< sums of the parameters' gradients; dbeta may be null
-  int64_t n;
-  bool centred;
-};
-
-struct AdamWNumbers {
-  float gradient_scale, beta1, beta2, one_minus_beta1, one_minus_beta2, decay_factor, step_size,
-      inverse_root_correction2, eps;
-};
 
 /// How a number lies in memory. All arithmetic is fp32.
 enum class Element : uint8_t { f32, bf16, f16 };
@@ -95,33 +77,14 @@ struct AttentionDeltas {
 struct Simd {
   const char* level;
 
-  void (*add)(const float* a, const float* b, float* out, int64_t n);
-  void (*add_bias)(const float* a, const float* b, const float* bias, float* out, int64_t n);
+  ElementTable<float> f32;
+  ElementTable<Bf16> bf16;
+  ElementTable<F16> f16;
+
   void (*scale)(float* x, float factor, int64_t n);
-  /// (a, b) := (a · cosine − b · sine, a · sine + b · cosine), written to (y, z), which may be (a, b).
-  void (*rotate)(const float* a, const float* b, const float* cosine, const float* sine, float* y, float* z,
-                 int64_t n);
-  float (*dot)(const float* a, const float* b, int64_t n);
   double (*sum_of_squares)(const float* x, int64_t n);
-  void (*adamw)(float* p, float* g, float* m, float* v, int64_t n, const AdamWNumbers& numbers);
-  void (*sgd)(float* p, float* g, int64_t n, float factor);
-
-  void (*gelu)(const float* x, float* y, int64_t n);
-  void (*gelu_backward)(const float* x, const float* dy, float* dx, int64_t n);
-  void (*swiglu)(const float* gate, const float* up, float* y, int64_t n);
-  void (*swiglu_backward)(const float* gate, const float* up, const float* dy, float* dgate, float* dup,
-                          int64_t n);
-
-  void (*norm)(const NormRow& row);
-  void (*norm_backward)(const NormBackwardRow& row);
-
-  float (*maximum)(const float* x, int64_t n);
-  /// Σ exp(x − shift).
-  double (*sum_exponentials)(const float* x, int64_t n, float shift);
-  /// The same, and x := exp(x − shift).
+  /// x := exp(x − shift); returns the sum.
   double (*exponentiate)(float* x, int64_t n, float shift);
-  /// x := exp(x − shift) · factor.
-  void (*exponentials)(float* x, int64_t n, float shift, float factor);
 
   void (*attention)(const AttentionBlock& block);
   void (*attention_backward)(const AttentionBackwardBlock& block);
