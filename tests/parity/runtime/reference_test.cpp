@@ -148,12 +148,25 @@ TEST_F(ReferenceParity, GptForward) {
   expect_forward("gpt");
 }
 
+TEST_F(ReferenceParity, LlamaForward) {
+  if (world().size() > 1) GTEST_SKIP() << "asks a single rank, token by token: played on one rank";
+  expect_forward("llama");
+}
+
 TEST_F(ReferenceParity, GptInFp64) {
   expect_reference("gpt", core::DType::f64, fp64);
 }
 
 TEST_F(ReferenceParity, GptInFp32) {
   expect_reference("gpt", core::DType::f32, fp32);
+}
+
+TEST_F(ReferenceParity, LlamaInFp64) {
+  expect_reference("llama", core::DType::f64, fp64);
+}
+
+TEST_F(ReferenceParity, LlamaInFp32) {
+  expect_reference("llama", core::DType::f32, fp32);
 }
 
 }  // namespace
