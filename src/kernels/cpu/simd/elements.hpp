@@ -25,7 +25,7 @@ inline float widen(Bf16 x) {
 inline float widen(F16 x) {
   constexpr float from_bias_15 = 0x1p112F;  // fp32's exponent has a bias of 127; denormals become normal
   const uint32_t magnitude = x.bits & 0x7fffU;
-  const uint32_t special = magnitude >= 0x7c00U ? 0x7f800000U : 0U;  // infinity and NaN
+  const uint32_t special = static_cast<int32_t>(magnitude) >= 0x7c00 ? 0x7f800000U : 0U;  // infinity and NaN
   const uint32_t sign = static_cast<uint32_t>(x.bits & 0x8000U) << 16;
   return float_of(bits_of(float_of(magnitude << 13) * from_bias_15) | special | sign);
 }
@@ -37,7 +37,7 @@ inline void narrow(float x, Bf16& to) {
   const auto bits = bits_of(x);
   const uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
   const uint32_t quiet_nan = (bits >> 16) | 0x40U;
-  to.bits = static_cast<uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quiet_nan : rounded);
+  to.bits = static_cast<uint16_t>(x == x ? rounded : quiet_nan);
 }
 inline void narrow(float x, F16& to) {
   const auto sign = (bits_of(x) >> 16) & 0x8000U;
@@ -45,9 +45,10 @@ inline void narrow(float x, F16& to) {
   // Adding 0.5 leaves a denormal's bits, rounded, at the end of the sum.
   const uint32_t denormal = bits_of(float_of(magnitude) + 0.5F) - 0x3f000000U;
   const uint32_t normal = (magnitude - 0x38000000U + 0xfffU + ((magnitude >> 13) & 1U)) >> 13;
-  const uint32_t special = magnitude > 0x7f800000U ? 0x7e00U : 0x7c00U;
-  const uint32_t finite = magnitude < 0x38800000U ? denormal : normal;
-  to.bits = static_cast<uint16_t>(sign | (magnitude >= 0x47800000U ? special : finite));
+  const auto size = static_cast<int32_t>(magnitude);  // vectors compare signed numbers in one instruction
+  const uint32_t special = size > 0x7f800000 ? 0x7e00U : 0x7c00U;
+  const uint32_t finite = size < 0x38800000 ? denormal : normal;
+  to.bits = static_cast<uint16_t>(sign | (size >= 0x47800000 ? special : finite));
 }
 
 /// body(the address as one of the element's type).
