@@ -2,6 +2,7 @@
 #include "comm/group.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/errors.hpp"
@@ -88,6 +89,23 @@ Group make_group(const std::vector<int>& ranks, TrafficClass traffic, int rank, 
     throw core::InternalError(core::format("rank {} is not in group '{}'", rank, group.name));
   group.index = static_cast<int>(place - ranks.begin());
   return group;
+}
+
+Placement placement_of(const std::vector<int>& node_of) {
+  std::map<int, int32_t> members;
+  for (const int node : node_of) ++members[node];
+  Placement placement{static_cast<int32_t>(members.size()), 0};
+  for (const auto& [node, count] : members) placement.per_node = std::max(placement.per_node, count);
+  return placement;
+}
+
+void check_forms(const Group& group, const std::vector<int>& node_of, const core::FormTable& forms) {
+  const auto placement = placement_of(node_of);
+  for (const auto& row : forms.rows) {
+    const auto fault =
+        core::form_fault(row.form, row.kind, group.size(), placement.nodes, placement.per_node);
+    if (!fault.empty()) broken(group, core::name_of(row.kind), fault);
+  }
 }
 
 void check_all_reduce(const Group& group, const TensorView& data) {

@@ -10,6 +10,7 @@
 
 #include "comm/communicator.hpp"
 #include "comm/world.hpp"
+#include "core/form.hpp"
 
 namespace galvatron::comm {
 
@@ -29,6 +30,15 @@ std::string rank_text(const std::vector<int>& ranks);
 /// Throws core::InternalError when a rank is outside the world or named twice, or when `rank` is not a
 /// member.
 Group make_group(const std::vector<int>& ranks, TrafficClass traffic, int rank, int world_size);
+
+/// How many nodes a group lies on, and the most members on one of them.
+struct Placement {
+  int32_t nodes = 1, per_node = 1;
+};
+/// `node_of[i]` is the node of member i.
+Placement placement_of(const std::vector<int>& node_of);
+/// Throws core::InternalError naming the group and the first row whose form this group cannot have.
+void check_forms(const Group& group, const std::vector<int>& node_of, const core::FormTable& forms);
 
 // Each throws core::InternalError naming the group, the call and the sizes when the operands break the
 // contract of Communicator.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "core/form.hpp"
 
 namespace galvatron::comm {
 
@@ -51,8 +52,11 @@ class World {
 
   /// A communicator over `ranks` (world ranks, in group order) for one class of traffic. Only the members
   /// call it; ranks that are in several groups make them in the same order. Groups of one rank cost nothing.
-  virtual std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks,
-                                                          TrafficClass traffic) = 0;
+  /// `forms` says how collectives are done from which size on, the same on every member; throws
+  /// core::InternalError for a form that the group cannot have on its nodes. Device groups (nccl) have a
+  /// library of their own that chooses, and take no notice.
+  virtual std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks, TrafficClass traffic,
+                                                          const core::FormTable& forms = {}) = 0;
 
   /// Ends the whole job at once from one rank. Not collective.
   [[noreturn]] virtual void abort(int exit_code) = 0;

@@ -106,9 +106,13 @@ class DryWorld final : public World {
   void all_reduce(std::span<int64_t> values, ReduceOp op) override { reduce(values, op); }
   void barrier() override {}
 
-  std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks,
-                                                  TrafficClass traffic) override {
-    return std::make_unique<DryCommunicator>(make_group(ranks, traffic, rank_, size_), ledger_);
+  std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks, TrafficClass traffic,
+                                                  const core::FormTable& forms) override {
+    auto group = make_group(ranks, traffic, rank_, size_);
+    std::vector<int> nodes;
+    for (const int rank : ranks) nodes.push_back(node_of(rank));
+    check_forms(group, nodes, forms);
+    return std::make_unique<DryCommunicator>(std::move(group), ledger_);
   }
 
   [[noreturn]] void abort(int exit_code) override {

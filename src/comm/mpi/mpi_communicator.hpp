@@ -11,6 +11,7 @@
 #include "comm/communicator.hpp"
 #include "comm/group.hpp"
 #include "comm/mpi/comm_handle.hpp"
+#include "comm/mpi/parts.hpp"
 #include "comm/mpi/pending_pool.hpp"
 #include "comm/mpi/transfer.hpp"
 
@@ -24,6 +25,8 @@ struct Limits {
   int64_t gather_reduce = 8 << 10;
   /// Bytes of one member's part of one round of a reduction: bounds the scratch memory to 2 · members · this.
   int64_t round = 128 << 10;
+  /// Bytes of one area of shared memory; each member of a group that uses it has four.
+  int64_t shared_area = 128 << 10;
 };
 
 class MpiCommunicator final : public Communicator {
@@ -47,22 +50,17 @@ class MpiCommunicator final : public Communicator {
   Pending receive(TensorView data, int from, int channel) override;
   void barrier() override;
 
- private:
-  /// Member i's part of `elements`, cut as evenly as possible.
-  struct Parts {
-    int64_t elements;
-    int64_t members;
-    int64_t begin(int64_t i) const { return elements * i / members; }
-    int64_t count(int64_t i) const { return begin(i + 1) - begin(i); }
-  };
-
-  void all_reduce_small(const TensorView& data, ReduceOp op);
-  /// out (this member's part) = the reduction of everybody's part of `in`.
+  /// out (this member's part) = the reduction of everybody's part of `in`, whose parts `parts` cuts. `out`
+  /// may be this member's part of `in`.
   void reduce_parts(const TensorView& in, const Parts& parts, std::byte* out, ReduceOp op);
+  /// Every member has its own part of `data`; afterwards all parts. Units of `parts` are bytes.
+  void gather_bytes(std::byte* data, const Parts& parts);
+  MPI_Comm handle() const { return comm_.get(); }
+
+ private:
+  void all_reduce_small(const TensorView& data, ReduceOp op);
   void post_round(const TensorView& in, const Parts& parts, int64_t round);
   void reduce_round(const TensorView& in, const Parts& parts, int64_t round, std::byte* out, ReduceOp op);
-  /// Every member has its own part of `data`; afterwards all parts.
-  void gather_parts(const TensorView& data, const Parts& parts);
   void gather_blocks(const std::byte* in, std::byte* out, int64_t block_bytes);
   std::byte* scratch(int64_t bytes);
   /// The member `step` places after this one.
@@ -75,6 +73,7 @@ class MpiCommunicator final : public Communicator {
   std::array<Requests, 2> rounds_;
   std::vector<const std::byte*> contributions_;
   std::vector<int> counts_, offsets_;
+  std::vector<int64_t> begins_, byte_begins_;
   PendingPool pending_;
 };
 

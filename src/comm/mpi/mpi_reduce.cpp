@@ -20,15 +20,16 @@ void MpiCommunicator::all_reduce(TensorView data, ReduceOp op) {
     all_reduce_small(data, op);
     return;
   }
-  const Parts parts{data.elements(), size()};
-  reduce_parts(data, parts, data.data + parts.begin(index()) * core::size_of(data.dtype), op);
-  gather_parts(data, parts);
+  const auto element = core::size_of(data.dtype);
+  const auto parts = even_parts(data.elements(), size(), size(), begins_);
+  reduce_parts(data, parts, data.data + parts.begin(index()) * element, op);
+  gather_bytes(data.data, scaled_parts(parts, element, byte_begins_));
 }
 
 void MpiCommunicator::reduce_scatter(TensorView in, TensorView out) {
   check_reduce_scatter(group_, in, out);
   if (in.elements() == 0) return;
-  reduce_parts(in, {in.elements(), size()}, out.data, ReduceOp::sum);
+  reduce_parts(in, even_parts(in.elements(), size(), size(), begins_), out.data, ReduceOp::sum);
 }
 
 void MpiCommunicator::all_reduce_small(const TensorView& data, ReduceOp op) {
@@ -41,8 +42,8 @@ void MpiCommunicator::all_reduce_small(const TensorView& data, ReduceOp op) {
 
 void MpiCommunicator::reduce_parts(const TensorView& in, const Parts& parts, std::byte* out, ReduceOp op) {
   const auto round_elements = limits_.round / core::size_of(in.dtype);
-  const auto longest = (parts.elements + size() - 1) / size();
-  const auto rounds = (longest + round_elements - 1) / round_elements;
+  const auto rounds = (parts.longest() + round_elements - 1) / round_elements;
+  if (rounds == 0) return;
   scratch(2 * size() * limits_.round);
   post_round(in, parts, 0);
   for (int64_t round = 0; round < rounds; ++round) {
@@ -89,21 +90,20 @@ void MpiCommunicator::reduce_round(const TensorView& in, const Parts& parts, int
   reduce_in_order(contributions_, out + begin * element, count, in.dtype, op);
 }
 
-void MpiCommunicator::gather_parts(const TensorView& data, const Parts& parts) {
-  const auto element = core::size_of(data.dtype);
-  if (data.bytes() <= limits_.largest_message) {
+void MpiCommunicator::gather_bytes(std::byte* data, const Parts& parts) {
+  if (parts.elements() <= limits_.largest_message) {
     counts_.clear();
     offsets_.clear();
     for (int i = 0; i < size(); ++i) {
-      counts_.push_back(static_cast<int>(parts.count(i) * element));
-      offsets_.push_back(static_cast<int>(parts.begin(i) * element));
+      counts_.push_back(static_cast<int>(parts.count(i)));
+      offsets_.push_back(static_cast<int>(parts.begin(i)));
     }
-    GALV_MPI(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data.data, counts_.data(), offsets_.data(),
+    GALV_MPI(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, counts_.data(), offsets_.data(),
                             MPI_BYTE, comm_.get()));
     return;
   }
   const auto part = [&](int member, int to_or_from) {
-    return Transfer{data.data + parts.begin(member) * element, parts.count(member) * element, to_or_from};
+    return Transfer{data + parts.begin(member), parts.count(member), to_or_from};
   };
   auto& requests = rounds_[0];
   for (int step = 1; step < size(); ++step) {

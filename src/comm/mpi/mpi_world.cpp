@@ -13,6 +13,7 @@
 #include "comm/local_communicator.hpp"
 #include "comm/mpi/check.hpp"
 #include "comm/mpi/comm_handle.hpp"
+#include "comm/mpi/formed_communicator.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/reduction.hpp"
 #include "core/errors.hpp"
@@ -34,9 +35,14 @@ int size_of(MPI_Comm comm) {
 }
 
 /// The least launcher rank of this rank's node names the node.
-int node_leader(int launcher_rank) {
+int node_leader(int launcher_rank, const PretendedNode& pretended_node) {
   MPI_Comm shared = MPI_COMM_NULL;
-  GALV_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, launcher_rank, MPI_INFO_NULL, &shared));
+  if (pretended_node) {
+    GALV_MPI(MPI_Comm_split(MPI_COMM_WORLD, pretended_node(launcher_rank), launcher_rank, &shared));
+  } else {
+    GALV_MPI(
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, launcher_rank, MPI_INFO_NULL, &shared));
+  }
   const CommHandle handle(shared, "galvatron node");
   int leader = launcher_rank;
   GALV_MPI(MPI_Bcast(&leader, 1, MPI_INT, 0, shared));
@@ -45,7 +51,7 @@ int node_leader(int launcher_rank) {
 
 class MpiWorld final : public World {
  public:
-  MpiWorld();
+  explicit MpiWorld(const PretendedNode& pretended_node);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -64,8 +70,8 @@ class MpiWorld final : public World {
   void all_reduce(std::span<int64_t> values, ReduceOp op) override;
   void barrier() override { GALV_MPI(MPI_Barrier(comm_.get())); }
 
-  std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks,
-                                                  TrafficClass traffic) override;
+  std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks, TrafficClass traffic,
+                                                  const core::FormTable& forms) override;
   [[noreturn]] void abort(int exit_code) override;
 
  private:
@@ -78,12 +84,12 @@ class MpiWorld final : public World {
   std::vector<std::string> hosts_;
 };
 
-MpiWorld::MpiWorld() {
+MpiWorld::MpiWorld(const PretendedNode& pretended_node) {
   GALV_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   const int launcher_rank = rank_of(MPI_COMM_WORLD);
   MPI_Comm sorted = MPI_COMM_NULL;
   // Keys may repeat: ranks of one node keep the launcher's order among themselves.
-  const int leader = node_leader(launcher_rank);
+  const int leader = node_leader(launcher_rank, pretended_node);
   GALV_MPI(MPI_Comm_split(MPI_COMM_WORLD, 0, leader, &sorted));
   comm_ = CommHandle(sorted, "galvatron world");
   rank_ = rank_of(sorted);
@@ -163,8 +169,8 @@ void MpiWorld::all_reduce(std::span<int64_t> values, ReduceOp op) {
 }
 
 // Only members meet here: disjoint groups need not wait for each other.
-std::unique_ptr<Communicator> MpiWorld::make_communicator(const std::vector<int>& ranks,
-                                                          TrafficClass traffic) {
+std::unique_ptr<Communicator> MpiWorld::make_communicator(const std::vector<int>& ranks, TrafficClass traffic,
+                                                          const core::FormTable& forms) {
   auto group = make_group(ranks, traffic, rank_, size_);
   if (group.size() == 1) return make_local_communicator(std::move(group));
   MPI_Group all = MPI_GROUP_NULL;
@@ -176,7 +182,9 @@ std::unique_ptr<Communicator> MpiWorld::make_communicator(const std::vector<int>
   GALV_MPI(MPI_Group_free(&chosen));
   GALV_MPI(MPI_Group_free(&all));
   CommHandle handle(comm, group.name);
-  return std::make_unique<MpiCommunicator>(std::move(group), std::move(handle));
+  std::vector<int> nodes;
+  for (const int rank : ranks) nodes.push_back(node_of(rank));
+  return with_forms(std::make_unique<MpiCommunicator>(group, std::move(handle)), group, nodes, forms);
 }
 
 void MpiWorld::abort(int exit_code) {
@@ -186,8 +194,8 @@ void MpiWorld::abort(int exit_code) {
 
 }  // namespace
 
-std::unique_ptr<World> make_world() {
-  return std::make_unique<MpiWorld>();
+std::unique_ptr<World> make_world(const PretendedNode& pretended_node) {
+  return std::make_unique<MpiWorld>(pretended_node);
 }
 
 }  // namespace galvatron::comm::mpi

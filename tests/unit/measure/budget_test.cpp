@@ -32,8 +32,8 @@ class LonelyWorld final : public comm::World {
   }
   void all_reduce(std::span<int64_t>, comm::ReduceOp) override {}
   void barrier() override {}
-  std::unique_ptr<comm::Communicator> make_communicator(const std::vector<int>&,
-                                                        comm::TrafficClass) override {
+  std::unique_ptr<comm::Communicator> make_communicator(const std::vector<int>&, comm::TrafficClass,
+                                                        const core::FormTable&) override {
     return nullptr;
   }
   [[noreturn]] void abort(int) override { throw core::InternalError("abort"); }
