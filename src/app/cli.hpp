@@ -1,6 +1,7 @@
 #pragma once
 // The words of the command line, sorted: galvatron VERB DECK [section.key=VALUE …] [options].
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,12 @@ struct CommandLine {
   std::string out;                ///< --out as it stands
   std::string to = "tokens";      ///< format to convert to
   std::string checkpoint;         ///< empty: the newest of the run folder
+  std::string prompt;             ///< text to go on with
+  std::string prompt_ids;         ///< or ids, with commas between them
+  int64_t tokens = 100;           ///< ids to generate
+  double temperature = 1.0;       ///< 0: always the most likely id
+  int64_t top_k = 0;              ///< 0: all ids
+  int64_t seed = 0;               ///< of the draws
   std::vector<std::string> used;  ///< options given that only some verbs have: "--to"
   bool help = false;
   VersionForm version = VersionForm::none;

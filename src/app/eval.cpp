@@ -25,6 +25,19 @@ std::filesystem::path chosen_checkpoint(Job& job) {
   return found.path;
 }
 
+Trained load_trained(Job& job, const plan::Plan& plan, const std::filesystem::path& checkpoint) {
+  runtime::SessionOptions options;
+  options.dtype = runtime::dtype_of(job.deck().train);
+  options.seed = static_cast<uint64_t>(job.deck().run.seed);
+  options.pat = [&job](std::string_view action) { job.pat(action); };
+  Trained trained;
+  trained.session = std::make_unique<runtime::Session>(job.world(), job.device(), job.kernels(), plan,
+                                                       job.model(), options);
+  trained.step = runtime::load_weights(*trained.session, options.dtype, checkpoint);
+  job.log().info(core::format("weights: {}, step {}", checkpoint.string(), trained.step));
+  return trained;
+}
+
 core::ExitCode eval_verb(Context& context) {
   Job job(context, FolderUse::read);
   // 1. Which weights.
@@ -39,16 +52,10 @@ core::ExitCode eval_verb(Context& context) {
   });
   // 3. The model, divided over the ranks.
   const auto plan = plan_for_looking(job);
-  runtime::SessionOptions options;
-  options.dtype = runtime::dtype_of(job.deck().train);
-  options.seed = static_cast<uint64_t>(job.deck().run.seed);
-  options.pat = [&job](std::string_view action) { job.pat(action); };
-  runtime::Session session(job.world(), job.device(), job.kernels(), plan, job.model(), options);
-  const auto step = runtime::load_weights(session, options.dtype, checkpoint);
-  job.log().info(core::format("weights: {}, step {}", checkpoint.string(), step));
+  auto [session, step] = load_trained(job, plan, checkpoint);
   // 4. Every window once.
   const auto windows = data.valid->tokens() / (job.model().seq + 1);
-  const auto loss = runtime::validation_loss(session, *data.valid, windows);
+  const auto loss = runtime::validation_loss(*session, *data.valid, windows);
   job.log().info(core::format("loss {:.6f} nats per token, perplexity {:.4f}, over {} windows of {} tokens",
                               loss, std::exp(loss), windows, job.model().seq));
   context.result.set("step", step);

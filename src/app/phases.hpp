@@ -37,6 +37,13 @@ std::optional<plan::Plan> given_plan(Job& job);
 /// these ranks a plain division of samples over them.
 plan::Plan plan_for_looking(Job& job);
 
+/// Collective: a session under `plan` with the weights of a checkpoint, and the step they were saved at.
+struct Trained {
+  std::unique_ptr<runtime::Session> session;
+  int64_t step = 0;
+};
+Trained load_trained(Job& job, const plan::Plan& plan, const std::filesystem::path& checkpoint);
+
 /// The plan's predictions, from the run folder's profile or profile.file where there is one; unpriced
 /// otherwise.
 plan::Plan priced(Job& job, plan::Plan plan, const cost::Profile& profile);

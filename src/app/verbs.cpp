@@ -1,6 +1,8 @@
 // The table of verbs and the help that is made from it.
 #include "app/verbs.hpp"
 
+#include <utility>
+
 #include "core/format.hpp"
 
 namespace galvatron::app {
@@ -24,8 +26,16 @@ const char* const usage_codes =
 
 /// The line of --help about an option that only some verbs have; empty for those that the usage explains.
 std::string option_text(const std::string& option) {
-  if (option == "--checkpoint")
-    return "  --checkpoint FILE          the weights; left out: the newest of the run folder\n";
+  constexpr std::pair<const char*, const char*> texts[] = {
+      {"--checkpoint", "  --checkpoint FILE          the weights; left out: the newest of the run folder\n"},
+      {"--prompt", "  --prompt TEXT              what to go on with, as bytes\n"},
+      {"--prompt-ids", "  --prompt-ids 1,2,3         the same as ids; then ids are printed\n"},
+      {"--tokens", "  --tokens N                 how many ids to make (100)\n"},
+      {"--temperature", "  --temperature T            logits are divided by it (1); 0: the most likely id\n"},
+      {"--top-k", "  --top-k K                  draw from the K most likely ids only (0: all)\n"},
+      {"--seed", "  --seed S                   of the draws (0)\n"}};
+  for (const auto& [name, text] : texts)
+    if (option == name) return text;
   return "";
 }
 
@@ -70,6 +80,13 @@ std::vector<Verb> verbs() {
        eval_verb,
        "loss and perplexity of the validation data, from a checkpoint",
        {"--checkpoint"}},
+      {"generate",
+       ranks,
+       Argument::deck,
+       Ending::result,
+       generate_verb,
+       "let a trained model go on with a text",
+       {"--checkpoint", "--prompt", "--prompt-ids", "--tokens", "--temperature", "--top-k", "--seed"}},
       {"check", alone, Argument::deck, Ending::result, check_verb,
        "say without a launcher what is wrong with a deck, and plan for its cluster"},
       {"show",

@@ -43,6 +43,7 @@ core::ExitCode check_verb(Context& context);
 core::ExitCode show_verb(Context& context);
 core::ExitCode convert_verb(Context& context);
 core::ExitCode eval_verb(Context& context);
+core::ExitCode generate_verb(Context& context);
 core::ExitCode manual_verb(Context& context);
 
 }  // namespace galvatron::app

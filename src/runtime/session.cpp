@@ -4,15 +4,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "comm/world.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/half.hpp"
 #include "runtime/kernel_args.hpp"
 #include "runtime/optimizer.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace galvatron::runtime {
+namespace {
+
+/// Element `i` of floats of any type.
+double number_of(std::span<const std::byte> bytes, core::DType dtype, int64_t i) {
+  const auto* at = bytes.data() + i * core::size_of(dtype);
+  if (dtype == core::DType::f64) {
+    double value;
+    std::memcpy(&value, at, sizeof(value));
+    return value;
+  }
+  if (dtype == core::DType::f32) {
+    float value;
+    std::memcpy(&value, at, sizeof(value));
+    return static_cast<double>(value);
+  }
+  GALV_ASSERT(core::size_of(dtype) == 2, dtype);
+  uint16_t half;
+  std::memcpy(&half, at, sizeof(half));
+  return static_cast<double>(dtype == core::DType::bf16 ? core::bf16_to_f32(half) : core::f16_to_f32(half));
+}
+
+}  // namespace
 
 Session::Session(comm::World& world, device::Device& device, kernels::Kernels& kernels,
                  const plan::Plan& plan, const spec::ModelSpec& model, const SessionOptions& options)
@@ -129,6 +153,33 @@ double Session::evaluate(MicroBatchSource& source, int64_t micros) {
   double sum = stage_->loss();
   world_.all_reduce(std::span(&sum, 1), core::ReduceOp::sum);
   return sum;
+}
+
+std::vector<double> Session::logits(MicroBatchSource& source) {
+  // Every rank adds the part of the table that it has; a position is in the hands of one tensor-parallel
+  // group.
+  std::vector<double> out(static_cast<size_t>(model_.vocab));
+  steps_->watch_logits([&](const kernels::CrossEntropyArgs& args) {
+    if (args.phase != core::CrossEntropyPhase::whole && args.phase != core::CrossEntropyPhase::maximum)
+      return;
+    const auto rows = args.logits.rows;
+    std::vector<int32_t> labels(static_cast<size_t>(rows));
+    const auto seen = window_.look(args.labels.data, rows * static_cast<int64_t>(sizeof(int32_t)));
+    std::memcpy(labels.data(), seen.data(), seen.size());
+    for (int64_t row = 0; row < rows; ++row) {
+      if (labels[static_cast<size_t>(row)] < 0) continue;
+      const auto part = args.logits.row_range(row, 1);
+      const auto bytes = window_.look(part.data, part.bytes());
+      for (int64_t c = 0; c < part.cols; ++c)
+        out[static_cast<size_t>(args.vocab_begin + c)] = number_of(bytes, part.dtype, c);
+    }
+  });
+  FedSource fed(feed_, source);
+  player_->evaluate(fed, 1);
+  stream_->synchronize();
+  steps_->watch_logits({});
+  world_.all_reduce(out, core::ReduceOp::sum);
+  return out;
 }
 
 }  // namespace galvatron::runtime

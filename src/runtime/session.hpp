@@ -64,6 +64,10 @@ class Session {
   const LossScale& loss_scale() const { return loss_scale_; }
   void set_loss_scale(const LossScale& scale) { loss_scale_ = scale; }
 
+  /// Collective: the logits of the one position of micro-batch 0 that has a label, one per id of the
+  /// vocabulary, the same on every rank.
+  std::vector<double> logits(MicroBatchSource& source);
+
   Stage& stage() { return *stage_; }
   /// The way to look into the stage's memory and to change it from the host.
   device::HostWindow& window() { return window_; }

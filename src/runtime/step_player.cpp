@@ -52,6 +52,7 @@ void StepPlayer::play(const LayerAddresses& layer, const Step& step) {
 
 void StepPlayer::compute(const LayerAddresses& layer, const Step& step) {
   const Resolver view = [&](const program::Operand& operand) { return layer.view(operand); };
+  if (watch_ && step.kind == StepKind::cross_entropy) watch_(cross_entropy_args(step, view));
   auto read = [&](size_t i) { return layer.view(step.reads[i]); };
   auto write = [&](size_t i) { return layer.view(step.writes[i]); };
   switch (step.kind) {

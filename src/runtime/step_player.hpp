@@ -44,6 +44,10 @@ class StepPlayer {
   /// Factor on the gradient of the loss.
   void set_loss_scale(double scale) { loss_scale_ = scale; }
 
+  /// `watch` is shown every chunk of logits before the loss is made of it; an empty one ends that.
+  using LogitsWatch = std::function<void(const kernels::CrossEntropyArgs&)>;
+  void watch_logits(LogitsWatch watch) { watch_ = std::move(watch); }
+
  private:
   void compute(const LayerAddresses& layer, const program::Step& step);
   void collective(const LayerAddresses& layer, const program::Step& step);
@@ -56,6 +60,7 @@ class StepPlayer {
   UpdateSettings update_;
   double loss_scale_ = 1.0;
   std::array<comm::Pending, 2> pending_;  ///< by ticket
+  LogitsWatch watch_;
 };
 
 }  // namespace galvatron::runtime

@@ -118,7 +118,8 @@ int64_t load_weights(Session& session, core::DType dtype, const std::filesystem:
   std::erase_if(pieces, [&](const store::Piece& piece) {
     return !tensors[static_cast<size_t>(piece.tensor)].name.starts_with("model/");
   });
-  store::load_checkpoint(session.world(), file, tensors, pieces);
+  store::load_checkpoint(session.world(), file, tensors, pieces, &session.window());
+  session.restore();
   return state.step;
 }
 

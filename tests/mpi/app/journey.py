@@ -23,7 +23,8 @@ class Journey:
     def start(self, ranks, verb, words, deck=DECK):
         launch = [self.mpiexec, "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
         return subprocess.Popen(launch + [self.program, verb] + ([deck] if deck else []) + words, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, start_new_session=True)
+                                stderr=subprocess.STDOUT, text=True, errors="backslashreplace",
+                                start_new_session=True)
 
     def finish(self, job, seconds=60):
         try:

@@ -277,12 +277,39 @@ def evaluation(j):
     j.run(1, run + ["model.hidden=64"], verb="eval", code=6, texts=["the model"])
 
 
+def generation(j):
+    """The same text twice and under any plan, another one with another seed; faults of the command line all at once."""
+    run = ["--out", j.out("run")]
+    j.run(2, run + ["plan.tp=2", "train.steps=200"])
+
+    def text_of(ranks, words):
+        text = j.run(ranks, run + ["train.steps=200", "--prompt", "The run", "-q"] + words, verb="generate",
+                     texts=["step=200 tokens=100"])
+        return text[:text.find("RESULT")]
+
+    drawn = text_of(1, ["--seed", "1"])
+    if not drawn.strip().startswith("The run"):
+        j.problems.append(f"the prompt is missing in {drawn}")
+    if text_of(1, ["--seed", "1"]) != drawn:
+        j.problems.append("the same seed gives another text")
+    if text_of(1, ["--seed", "2"]) == drawn:
+        j.problems.append(f"another seed gives the same text: {drawn}")
+    greedy = text_of(1, ["--temperature", "0"])
+    for ranks, words in ((2, ["plan.tp=2"]), (2, ["plan.pp=2"]), (3, [])):
+        if text_of(ranks, words + ["--temperature", "0"]) != greedy:
+            j.problems.append(f"{words} on {ranks} ranks give another text than {greedy}")
+    j.run(2, run + ["train.steps=200", "--prompt-ids", "84,104", "--tokens", "3"], verb="generate",
+          texts=[r"84,104,\d+,\d+,\d+\n"])
+    text = j.run(2, run + ["--prompt-ids", "84,256", "--tokens", "0"], verb="generate", code=2, texts=["--tokens is 0", "id 256"])
+    j.once(text, "--tokens is 0")
+
+
 CASES = {
     "resume1": lambda j: resume(j, "1"), "resume2tp": lambda j: resume(j, "2tp"), "resume2dp": lambda j: resume(j, "2dp"),
     "resume4pp": lambda j: resume(j, "4pp"), "resume_elsewhere": resume_elsewhere, "stops": stops, "trials": trials,
     "killed": killed, "hanging": hanging, "signals": signals, "early_signals": early_signals, "touch_files": touch_files,
     "time_limit": time_limit, "refusals": refusals, "damage": damage, "two_jobs": two_jobs, "formats": formats,
-    "broken_data": broken_data, "evaluation": evaluation, "quickstart": quickstart,
+    "broken_data": broken_data, "evaluation": evaluation, "generation": generation, "quickstart": quickstart,
 }
 
 
