@@ -96,12 +96,12 @@ if(GALVATRON_WITH_CUDA)
   find_package(CUDAToolkit REQUIRED)
   galvatron_ext(cuda CUDA::cudart)
   galvatron_ext(cublas CUDA::cublas CUDA::cublasLt)
-  target_include_directories(galvatron_ext_nvml SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+  galvatron_ext(nvml ${CMAKE_DL_LIBS}) # opened at run time: only the loader is linked
   find_library(GALVATRON_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} REQUIRED)
   galvatron_ext(cudnn ${GALVATRON_CUDNN_LIBRARY})
   if(GALVATRON_WITH_NCCL)
-    find_library(GALVATRON_NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR} REQUIRED)
-    galvatron_ext(nccl ${GALVATRON_NCCL_LIBRARY})
+    find_package(NCCL 2.18 REQUIRED) # ncclCommSplit
+    galvatron_ext(nccl NCCL::nccl)
   endif()
 endif()
 

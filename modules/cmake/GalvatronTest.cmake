@@ -5,7 +5,7 @@
 #
 #   NAME     the binary is test_<room>_<name>, the CTest <kind>.<room>.<name> (+ .n<ranks>)
 #   ROOM     the room(s) linked
-#   KIND     unit, mpi, parity, property, golden, fail, …: the first label; default mpi with RANKS, else unit
+#   KIND     unit, mpi, parity, property, golden, fail, gpu, …: the first label; default mpi with RANKS, else unit
 #   RANKS    rank counts: the test runs under mpirun with tests/support/mpi_main.cpp; without RANKS it is one
 #            process with GoogleTest's own main
 #   LABELS   more labels; `slow` leaves the test to `tests/run.sh --full`
@@ -73,6 +73,19 @@ function(galvatron_test_properties name ranks)
                LABELS "${TEST_KIND};${TEST_LABELS}"
                ENVIRONMENT "${GALVATRON_TEST_ENVIRONMENT};GALVATRON_TEST_TIMEOUT=${TEST_TIMEOUT}"
                WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+endfunction()
+
+# Sources of a GPU test as objects, so that they can be compiled where nothing of CUDA is linked.
+function(galvatron_gpu_objects room)
+  add_library(galvatron_gpu_${room}_tests OBJECT ${ARGN})
+  target_link_libraries(galvatron_gpu_${room}_tests PRIVATE galvatron_${room} GTest::gtest)
+  target_include_directories(galvatron_gpu_${room}_tests PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  add_dependencies(galvatron_cuda_objects galvatron_gpu_${room}_tests)
+endfunction()
+
+# Tests that need a CUDA device: they share it, and count as skipped where there is none (tests/gpu/support.hpp).
+function(galvatron_gpu_test)
+  set_tests_properties(${ARGN} PROPERTIES RESOURCE_LOCK cuda_device SKIP_REGULAR_EXPRESSION "no CUDA device: ")
 endfunction()
 
 # A test that is a script or the program itself: galvatron_add_script_test(NAME n KIND lint COMMAND … [LABELS] [TIMEOUT] [PROCESSORS]).

@@ -1,4 +1,5 @@
 // The one place where the kind of device decides how ranks talk.
+#include "comm/device_world.hpp"
 #include "comm/mpi/mpi_world.hpp"
 #include "comm/world.hpp"
 #include "core/errors.hpp"
@@ -10,8 +11,7 @@ std::unique_ptr<World> make_mpi_world(device::Device& device) {
     case device::DeviceKind::cpu:
       return mpi::make_world();
     case device::DeviceKind::cuda:
-      throw core::UserError(core::ExitCode::environment,
-                            "this build cannot communicate between CUDA devices; use run.device = \"cpu\"");
+      return make_device_world(mpi::make_world(), device, make_direct_transport(device));
     case device::DeviceKind::dry:
       break;
   }

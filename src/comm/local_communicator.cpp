@@ -2,6 +2,7 @@
 #include "comm/local_communicator.hpp"
 
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -9,17 +10,18 @@
 namespace galvatron::comm {
 namespace {
 
-void copy(const TensorView& in, const TensorView& out) {
-  if (in.data && out.data && in.data != out.data)
-    std::memmove(out.data, in.data, static_cast<size_t>(in.bytes()));
-}
-
 class LocalCommunicator final : public Communicator {
  public:
-  explicit LocalCommunicator(Group group) : group_(std::move(group)) {
+  LocalCommunicator(Group group, device::Device* device) : group_(std::move(group)), device_(device) {
     GALV_ASSERT(group_.size() == 1, group_.name);
+    if (device_ == nullptr) return;
+    own_stream_ = device_->make_stream(device::StreamUse::copy);
+    stream_ = own_stream_.get();
   }
 
+  void attach(device::Stream& compute) override {
+    if (device_ != nullptr) stream_ = &compute;
+  }
   int size() const override { return 1; }
   int index() const override { return 0; }
   const std::string& name() const override { return group_.name; }
@@ -59,13 +61,26 @@ class LocalCommunicator final : public Communicator {
   void barrier() override {}
 
  private:
+  void copy(const TensorView& in, const TensorView& out) const {
+    if (!in.data || !out.data || in.data == out.data) return;
+    if (device_ == nullptr) {
+      std::memmove(out.data, in.data, static_cast<size_t>(in.bytes()));
+      return;
+    }
+    device_->copy(*stream_, in.data, out.data, in.bytes());
+    if (stream_ == own_stream_.get()) stream_->synchronize();
+  }
+
   Group group_;
+  device::Device* device_;
+  std::unique_ptr<device::Stream> own_stream_;  // until another one is attached
+  device::Stream* stream_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_local_communicator(Group group) {
-  return std::make_unique<LocalCommunicator>(std::move(group));
+std::unique_ptr<Communicator> make_local_communicator(Group group, device::Device* device) {
+  return std::make_unique<LocalCommunicator>(std::move(group), device);
 }
 
 }  // namespace galvatron::comm

@@ -9,7 +9,8 @@
 
 namespace galvatron::comm {
 
-/// `group` has one member. Operands are in host memory, or absent (null) in dry runs.
-std::unique_ptr<Communicator> make_local_communicator(Group group);
+/// `group` has one member. Operands are in the memory of `device`, which outlives it; without one they are in
+/// host memory, or absent (null) in dry runs.
+std::unique_ptr<Communicator> make_local_communicator(Group group, device::Device* device = nullptr);
 
 }  // namespace galvatron::comm

@@ -6,6 +6,7 @@
 
 #include "core/errors.hpp"
 #include "cost/profile.hpp"
+#include "device/host_window.hpp"
 #include "measure/budget.hpp"
 #include "program/memory.hpp"
 
@@ -77,7 +78,7 @@ LayerBench::LayerBench(device::Device& device, kernels::Kernels& kernels, const 
       stream_(device.make_stream()),
       player_(kernels, *stream_, no_groups(), sections_) {
   lay_out();
-  fill();
+  fill(device);
   for (const auto phase : program::all_phases) {
     auto& points = points_.emplace_back();
     for (const auto& step : program.steps(phase)) {
@@ -108,7 +109,8 @@ void LayerBench::lay_out() {
   }
 }
 
-void LayerBench::fill() {
+void LayerBench::fill(device::Device& device) {
+  device::HostWindow window(device, *stream_);
   // Ordinary numbers, read as one of 32 bits or as two of 16: zeros and tiny ones have another speed on some
   // processors.
   const auto words = memory_.bytes() / core::size_of(core::DType::f32);
@@ -123,8 +125,10 @@ void LayerBench::fill() {
     if (id == program::no_value || memory_.data() == nullptr) continue;
     const auto& value = program_.value(id);
     const auto view = addresses_.view({id, 0, value.rows, 0, value.cols});
+    auto* ids = reinterpret_cast<int32_t*>(window.edit(view.data, view.bytes()).data());
     for (int64_t i = 0; i < view.elements(); ++i)
-      view.as<int32_t>()[i] = static_cast<int32_t>(i * 7919 % program_.layer.dims.vocab);
+      ids[i] = static_cast<int32_t>(i * 7919 % program_.layer.dims.vocab);
+    window.put_back();
   }
 }
 

@@ -30,7 +30,7 @@ class LayerBench {
 
  private:
   void lay_out();
-  void fill();
+  void fill(device::Device& device);
 
   const program::Program& program_;
   kernels::Kernels& kernels_;

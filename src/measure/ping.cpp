@@ -19,27 +19,33 @@ comm::TensorView bytes_view(const device::Buffer& buffer, int64_t bytes) {
   return device::vector(buffer.data(), core::DType::u8, bytes);
 }
 
-std::span<std::byte> bytes_span(const device::Buffer& buffer, int64_t bytes) {
-  return {buffer.data(), static_cast<size_t>(bytes)};
-}
-
 }  // namespace
 
 PingBench::PingBench(comm::Communicator& comm, device::Device& device, int64_t largest)
-    : comm_(comm), payload_(device, std::max(largest, token_bytes)), token_(device, token_bytes) {
+    : comm_(comm),
+      stream_(device.make_stream()),
+      window_(device, *stream_),
+      payload_(device, std::max(largest, token_bytes)),
+      token_(device, token_bytes) {
   GALV_ASSERT(largest > 0, largest);
 }
 
 void PingBench::tell(int peer, int64_t word) {
-  std::memcpy(token_.data(), &word, sizeof word);
+  std::memcpy(window_.edit(token_.data(), token_bytes).data(), &word, sizeof word);
+  window_.put_back();
   comm_.send(bytes_view(token_, token_bytes), peer).wait();
 }
 
 int64_t PingBench::hear(int peer) {
   int64_t word = 0;
   comm_.receive(bytes_view(token_, token_bytes), peer).wait();
-  std::memcpy(&word, token_.data(), sizeof word);
+  std::memcpy(&word, window_.look(token_.data(), token_bytes).data(), sizeof word);
   return word;
+}
+
+void PingBench::fill(const Message& message) {
+  fill_payload(window_.edit(payload_.data(), message.bytes), message);
+  window_.put_back();
 }
 
 void PingBench::doze(int peer) {
@@ -60,11 +66,10 @@ PingResult PingBench::send(int to, int64_t bytes, Check check, const SampleRule&
     tell(to, count);
     batch.clear();
     // The message that is looked at bears the number of its iteration.
-    if (check == Check::last)
-      fill_payload(bytes_span(payload_, bytes), {from, peer_rank, bytes, iteration + count - 1});
+    if (check == Check::last) fill({from, peer_rank, bytes, iteration + count - 1});
     for (int64_t i = 0; i < count; ++i, ++iteration) {
       if (check == Check::each) {
-        fill_payload(bytes_span(payload_, bytes), {from, peer_rank, bytes, iteration});
+        fill({from, peer_rank, bytes, iteration});
         hear(to);
       }
       const double begin = now_seconds();
@@ -92,7 +97,7 @@ PingResult PingBench::receive(int from, int64_t bytes, Check check) {
       tell(from, 0);
       if (result.wrong || (check == Check::last && i + 1 < count)) continue;
       const Message message{peer_rank, to, bytes, iteration};
-      if (const auto byte = find_mismatch(bytes_span(payload_, bytes), message)) {
+      if (const auto byte = find_mismatch(window_.look(payload_.data(), bytes), message)) {
         result.wrong = message;
         result.wrong_byte = *byte;
       }

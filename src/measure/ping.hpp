@@ -3,11 +3,13 @@
 // call it at the same time, one as the sender and one as the receiver.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "device/host_window.hpp"
 #include "measure/payload.hpp"
 #include "measure/sampler.hpp"
 
@@ -23,7 +25,8 @@ struct PingResult {
   int64_t wrong_byte = 0;
 };
 
-/// Buffers of both roles for messages up to `largest` bytes.
+/// Buffers of both roles for messages up to `largest` bytes. The communicator is attached to no stream, so
+/// that a call takes as long as the host waits for it.
 class PingBench {
  public:
   PingBench(comm::Communicator& comm, device::Device& device, int64_t largest);
@@ -41,8 +44,11 @@ class PingBench {
  private:
   void tell(int peer, int64_t word);
   int64_t hear(int peer);
+  void fill(const Message& message);
 
   comm::Communicator& comm_;
+  std::unique_ptr<device::Stream> stream_;
+  device::HostWindow window_;
   device::Buffer payload_;
   device::Buffer token_;
 };

@@ -1,0 +1,91 @@
+// Choosing a communicator for each group by where its members are.
+#include "comm/device_world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/local_communicator.hpp"
+#include "comm/staged/staged_communicator.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
+
+namespace galvatron::comm {
+namespace {
+
+class DeviceWorld final : public World {
+ public:
+  DeviceWorld(std::unique_ptr<World> host, device::Device& device, std::unique_ptr<DirectTransport> direct)
+      : host_(std::move(host)), device_(device), direct_(std::move(direct)) {}
+
+  int rank() const override { return host_->rank(); }
+  int size() const override { return host_->size(); }
+  int node() const override { return host_->node(); }
+  int nodes() const override { return host_->nodes(); }
+  int local_rank() const override { return host_->local_rank(); }
+  int local_size() const override { return host_->local_size(); }
+  int node_of(int rank) const override { return host_->node_of(rank); }
+  const std::string& host_of(int node) const override { return host_->host_of(node); }
+
+  std::string broadcast(std::string text, int root) override {
+    return host_->broadcast(std::move(text), root);
+  }
+  std::vector<std::string> all_gather(const std::string& text) override { return host_->all_gather(text); }
+  std::vector<double> all_gather(double value) override { return host_->all_gather(value); }
+  std::vector<int64_t> all_gather(int64_t value) override { return host_->all_gather(value); }
+  void all_reduce(std::span<double> values, ReduceOp op) override { host_->all_reduce(values, op); }
+  void all_reduce(std::span<int64_t> values, ReduceOp op) override { host_->all_reduce(values, op); }
+  void barrier() override { host_->barrier(); }
+
+  std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks, TrafficClass traffic,
+                                                  const core::FormTable& forms) override;
+  [[noreturn]] void abort(int exit_code) override {
+    if (direct_) direct_->abort();
+    host_->abort(exit_code);
+  }
+
+ private:
+  std::unique_ptr<World> host_;
+  device::Device& device_;
+  std::unique_ptr<DirectTransport> direct_;
+};
+
+std::unique_ptr<Communicator> DeviceWorld::make_communicator(const std::vector<int>& ranks,
+                                                             TrafficClass traffic,
+                                                             const core::FormTable& forms) {
+  auto group = make_group(ranks, traffic, rank(), size());
+  if (group.size() == 1) return make_local_communicator(std::move(group), &device_);
+  const bool one_node =
+      std::all_of(ranks.begin(), ranks.end(), [&](int other) { return node_of(other) == node(); });
+  if (direct_ && one_node)
+    return direct_->make(std::move(group), host_->make_communicator(ranks, traffic, {}));
+  auto host = host_->make_communicator(ranks, traffic, forms);
+  return std::make_unique<StagedCommunicator>(std::move(host), device_);
+}
+
+}  // namespace
+
+std::string shared_device(World& world, const std::string& identity) {
+  const auto all = world.all_gather(identity);
+  for (int second = 0; second < world.size(); ++second) {
+    for (int first = 0; first < second; ++first) {
+      const auto& mine = all[static_cast<size_t>(first)];
+      if (mine.empty() || mine != all[static_cast<size_t>(second)]) continue;
+      return core::format("ranks {} and {} on {} use the same device {}", first, second,
+                          world.host_of(world.node_of(second)), mine);
+    }
+  }
+  return {};
+}
+
+std::unique_ptr<World> make_device_world(std::unique_ptr<World> host, device::Device& device,
+                                         std::unique_ptr<DirectTransport> direct) {
+  if (direct) {
+    const auto shared = shared_device(*host, device.identity());
+    if (!shared.empty())
+      throw core::UserError(core::ExitCode::environment,
+                            shared + "; start as many ranks on a node as it has devices");
+  }
+  return std::make_unique<DeviceWorld>(std::move(host), device, std::move(direct));
+}
+
+}  // namespace galvatron::comm

@@ -1,0 +1,38 @@
+#pragma once
+// All ranks when their data is on devices: the control plane stays the host's, and each group gets the
+// fastest communicator that its members can use. Inside a node that is a direct transport (nccl) where the
+// build has one; across nodes, and for ranks that share a device, data goes through host memory.
+
+#include <memory>
+
+#include "comm/group.hpp"
+#include "comm/world.hpp"
+#include "device/device.hpp"
+
+namespace galvatron::comm {
+
+/// Moves device memory between ranks of one node without the host's help.
+class DirectTransport {
+ public:
+  virtual ~DirectTransport() = default;
+  /// Collective over the group. `host` talks between the same ranks in host memory and is kept by what is
+  /// made.
+  virtual std::unique_ptr<Communicator> make(Group group, std::unique_ptr<Communicator> host) = 0;
+  /// Stops what is under way, from any thread, without waiting for peers; for the end of a failed job.
+  virtual void abort() noexcept = 0;
+};
+
+/// The one of this build; null where there is none, and for devices that are not CUDA's.
+std::unique_ptr<DirectTransport> make_direct_transport(device::Device& device);
+
+/// Collective. `host` is the world of the same ranks in host memory. `direct` null: everything is staged.
+/// With a direct transport throws core::UserError (environment), on every rank alike, when two ranks use the
+/// same device. The device outlives it.
+std::unique_ptr<World> make_device_world(std::unique_ptr<World> host, device::Device& device,
+                                         std::unique_ptr<DirectTransport> direct);
+
+/// The first two ranks of one node with the same non-empty identity, as text for people; empty when all
+/// differ. Collective.
+std::string shared_device(World& world, const std::string& identity);
+
+}  // namespace galvatron::comm

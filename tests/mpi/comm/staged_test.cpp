@@ -1,0 +1,47 @@
+// Ranks whose data the host cannot touch: everything must go through the device and come out right, and who
+// shares a device is found.
+
+#include <gtest/gtest.h>
+
+#include "comm/device_world.hpp"
+#include "core/errors.hpp"
+#include "mpi/comm/device_suite.hpp"
+#include "support/far_device.hpp"
+
+namespace galvatron::comm {
+namespace {
+
+TEST(Staged, EveryCallKeepsItsPromise) {
+  const auto far = galvatron::test::make_far_device();
+  const auto world = make_device_world(mpi::make_world(), *far, nullptr);
+  for (const auto& partition : test::partitions(world->size())) {
+    test::DeviceSuite suite(*world, *far, test::group_of(partition, world->rank()), TrafficClass::layer);
+    for (const int64_t n : {0, 5, 40001}) suite.check_all(n);
+  }
+}
+
+TEST(Staged, TheWorldIsTheHostsWorld) {
+  const auto far = galvatron::test::make_far_device();
+  const auto host = mpi::make_world();
+  const auto world = make_device_world(mpi::make_world(), *far, nullptr);
+  EXPECT_EQ(world->rank(), host->rank());
+  EXPECT_EQ(world->size(), host->size());
+  EXPECT_EQ(world->local_rank(), host->local_rank());
+  EXPECT_EQ(world->host_of(world->node()), host->host_of(host->node()));
+  EXPECT_EQ(world->all_gather(int64_t{world->rank()}), host->all_gather(int64_t{host->rank()}));
+  EXPECT_THROW(world->agree("fail", [] { throw core::UserError("on purpose"); }), core::AgreedError);
+}
+
+TEST(SharedDevice, NamesTheFirstTwoRanks) {
+  const auto world = mpi::make_world();
+  EXPECT_EQ(shared_device(*world, ""), "") << "devices that may be shared";
+  EXPECT_EQ(shared_device(*world, "GPU-" + std::to_string(world->rank())), "");
+  const auto text = shared_device(*world, "GPU-7");
+  if (world->size() == 1)
+    EXPECT_EQ(text, "");
+  else
+    EXPECT_EQ(text, "ranks 0 and 1 on " + world->host_of(0) + " use the same device GPU-7");
+}
+
+}  // namespace
+}  // namespace galvatron::comm
