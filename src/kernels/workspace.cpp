@@ -33,8 +33,8 @@ int64_t attention_floats_per_thread(int64_t head_dim) {
 }
 
 int64_t attention_backward_floats_per_thread(int64_t head_dim) {
-  // q, dout, k, k and v by dim, dq, dk, dv; scores and their gradient
-  return attention_block * (8 * padded_head_dim(head_dim) + 2 * attention_block);
+  // q, dout, dq; scores and their gradient; per block of keys: k, k and v by dim, dk, dv
+  return attention_block * ((3 + 5 * attention_key_blocks) * padded_head_dim(head_dim) + 2 * attention_block);
 }
 
 int64_t norm_backward_bytes(const NormBackwardArgs& args, int threads) {

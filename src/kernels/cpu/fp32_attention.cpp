@@ -47,6 +47,13 @@ int64_t blocks_in(int64_t positions, int64_t length) {
   return (positions + length - 1) / length;
 }
 
+/// As many queries of a head as may go through the keys together with some work left for every thread.
+int64_t queries_together(int64_t queries, int64_t heads, int threads) {
+  auto length = attention_query_blocks * attention_block;
+  while (length > attention_block && heads * blocks_in(queries, length) < 4 * threads) length /= 2;
+  return length;
+}
+
 AttentionBlock forward_block(const AttentionArgs& args, const AttentionSpan& span, int64_t sample,
                              int64_t head, float* scratch) {
   const auto kv = head / (args.heads / args.kv_heads) * args.head_dim;
@@ -58,7 +65,6 @@ AttentionBlock forward_block(const AttentionArgs& args, const AttentionSpan& spa
   block.out = output(args.out, head * args.head_dim);
   block.lse = args.lse.as<float>() + head;
   block.lse_stride = args.lse.row_stride;
-  block.query_end = span.query_end;
   block.key_end = span.key_end;
   block.causal = span.causal;
   block.merge = args.write == Write::accumulate;
@@ -104,7 +110,6 @@ AttentionBackwardBlock backward_block(const AttentionBackwardArgs& args, const A
   block.group = group;
   block.query_begin = span.query_begin;
   block.query_end = span.query_end;
-  block.key_end = span.key_end;
   block.causal = span.causal;
   block.accumulate = args.write_kv == Write::accumulate;
   block.scale = static_cast<float>(args.scale);
@@ -148,8 +153,9 @@ void finish_rows(const Simd& simd, const TensorView& to, int64_t begin, int64_t 
 void Fp32::attention(const AttentionArgs& args) {
   const auto span = attention_span(args.part, args.positions);
   const auto heads = args.samples * args.heads;
-  constexpr auto length = attention_query_blocks * attention_block;
-  const auto blocks = blocks_in(span.query_end - span.query_begin, length);
+  const auto queries = span.query_end - span.query_begin;
+  const auto length = queries_together(queries, heads, threads_);
+  const auto blocks = blocks_in(queries, length);
   const auto floats = workspace::attention_floats_per_thread(args.head_dim);
   auto* scratch = args.workspace.as<float>();
   // Where causal, the last queries see the most keys: they go first, so that the threads end together.
@@ -159,6 +165,7 @@ void Fp32::attention(const AttentionArgs& args) {
     auto block = forward_block(args, span, head / args.heads, head % args.heads,
                                scratch + omp_get_thread_num() * floats);
     block.first = span.query_begin + (blocks - 1 - item / heads) * length;
+    block.query_end = std::min(block.first + length, span.query_end);
     simd_.attention(block);
   }
 }
@@ -167,8 +174,8 @@ void Fp32::attention_backward(const AttentionBackwardArgs& args) {
   const auto span = attention_span(args.part, args.positions);
   const auto rows = args.samples * args.positions;
   const auto items = args.samples * args.kv_heads;
-  const auto blocks = blocks_in(span.key_end, attention_block);
   const auto shares = workspace::attention_backward_shares(args, threads_);
+  const auto length = (shares > 1 ? 1 : attention_key_blocks) * attention_block;
   const auto floats = workspace::attention_backward_floats_per_thread(args.head_dim);
   auto* deltas = args.workspace.as<float>();
   const auto dq = dq_sums(args.dq, deltas + rows * args.heads);
@@ -186,8 +193,8 @@ void Fp32::attention_backward(const AttentionBackwardArgs& args) {
     block.dq = dq.row(share, 0) + kv_head * block.group * args.head_dim;
     block.dq_stride = dq.stride(share);
     block.scratch = scratch + omp_get_thread_num() * floats;
-    for (int64_t index = share; index < blocks; index += shares) {
-      block.first = index * attention_block;
+    for (block.first = share * length; block.first < span.key_end; block.first += shares * length) {
+      block.key_end = std::min(block.first + length, span.key_end);
       simd_.attention_backward(block);
     }
   }

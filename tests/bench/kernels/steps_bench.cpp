@@ -1,11 +1,10 @@
 // How fast the cpu kernels are at the shapes of a 124M-parameter GPT: products beside oneDNN called directly,
-// attention in the flops that causality leaves, passes over memory in the bytes that they must move at least.
+// passes over memory in the bytes that they must move at least.
 // Run with --benchmark_filter=…
 
 #include <benchmark/benchmark.h>
 #include <omp.h>
 
-#include <cmath>
 #include <deque>
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -94,71 +93,6 @@ void onednn_sgemm(benchmark::State& state) {
                 b.as<float>(), b.cols, flags & 4 ? 1.0F : 0.0F, c.as<float>(), n);
   }
   rate(state, "GFLOP", 2.0 * static_cast<double>(m * n * k));
-}
-
-template <class Args>
-void set_dims(Args& args, const benchmark::State& state) {
-  args.samples = state.range(0);
-  args.positions = state.range(1);
-  args.heads = args.kv_heads = state.range(2);
-  args.head_dim = state.range(3);
-  args.scale = 1.0 / std::sqrt(static_cast<double>(args.head_dim));
-}
-
-TensorView columns(TensorView view, int64_t index, int64_t count) {
-  view.data += index * count * 4;
-  view.cols = count;
-  return view;
-}
-
-AttentionArgs attention_args(Place& place, const benchmark::State& state) {
-  AttentionArgs args;
-  set_dims(args, state);
-  const auto rows = args.samples * args.positions;
-  const auto width = args.heads * args.head_dim;
-  const auto qkv = place.matrix(rows, 3 * width);
-  args.q = columns(qkv, 0, width);
-  args.k = columns(qkv, 1, width);
-  args.v = columns(qkv, 2, width);
-  args.out = place.matrix(rows, width);
-  args.lse = place.matrix(rows, args.heads);
-  args.workspace = place.scratch(place.kernels().attention_workspace_bytes(args));
-  return args;
-}
-
-/// Flops of one product over the lower triangle, all heads.
-double triangle(const AttentionArgs& args) {
-  const auto pairs = static_cast<double>(args.positions * (args.positions + 1)) / 2;
-  return 2.0 * pairs * static_cast<double>(args.samples * args.heads * args.head_dim);
-}
-
-/// range: samples, positions, heads, head_dim, threads.
-void attention(benchmark::State& state) {
-  Place place(static_cast<int>(state.range(4)));
-  const auto args = attention_args(place, state);
-  for (auto _ : state) place.kernels().attention(place.stream(), args);
-  rate(state, "GFLOP", 2 * triangle(args));
-}
-
-void attention_backward(benchmark::State& state) {
-  Place place(static_cast<int>(state.range(4)));
-  const auto forward = attention_args(place, state);
-  place.kernels().attention(place.stream(), forward);
-  AttentionBackwardArgs args;
-  set_dims(args, state);
-  args.q = forward.q;
-  args.k = forward.k;
-  args.v = forward.v;
-  args.out = forward.out;
-  args.lse = forward.lse;
-  const auto gradient = place.matrix(args.q.rows, 3 * args.q.cols);
-  args.dout = place.matrix(args.q.rows, args.q.cols);
-  args.dq = columns(gradient, 0, args.q.cols);
-  args.dk = columns(gradient, 1, args.q.cols);
-  args.dv = columns(gradient, 2, args.q.cols);
-  args.workspace = place.scratch(place.kernels().attention_backward_workspace_bytes(args));
-  for (auto _ : state) place.kernels().attention_backward(place.stream(), args);
-  rate(state, "GFLOP", 5 * triangle(forward));
 }
 
 constexpr int64_t tokens = 1024;
@@ -318,21 +252,6 @@ void passes(benchmark::internal::Benchmark* bench) {
 
 BENCHMARK(onednn_sgemm)->Apply([](auto* bench) { gemm_shapes(bench, {0}); });
 BENCHMARK(gemm)->Apply([](auto* bench) { gemm_shapes(bench, {0, 1}); });
-BENCHMARK(attention)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond)
-    ->ArgNames({"b", "s", "heads", "width", "threads"})
-    ->ArgsProduct({{1}, {256, 1024, 4096}, {12}, {64}, {1, 2}})
-    ->Args({1, 1024, 12, 32, 1})
-    ->Args({1, 1024, 12, 128, 1});
-BENCHMARK(attention_backward)
-    ->UseRealTime()
-    ->Unit(benchmark::kMillisecond)
-    ->ArgNames({"b", "s", "heads", "width", "threads"})
-    ->ArgsProduct({{1}, {256, 1024, 4096}, {12}, {64}, {1, 2}})
-    ->Args({1, 1024, 12, 32, 1})
-    ->Args({1, 1024, 12, 128, 1})
-    ->Args({1, 1024, 1, 64, 2});
 BENCHMARK(activation)
     ->UseRealTime()
     ->ArgNames({"threads", "swiglu", "backward", "type"})

@@ -64,7 +64,8 @@ QueryBlock start_queries(const AttentionBlock& b, int64_t first, float* scratch)
                            scratch,
                            scratch + size,
                            {rest, rest + block, rest + 2 * block}};
-  pack_columns(queries.positions, b.q, b.scale, queries.q);
+  pack_rows(queries.positions, b.q, b.scale, queries.out);
+  transpose(queries.out, queries.positions.count, padded(b.tokens.head_dim), queries.q);
   for (int64_t i = 0; i < block; ++i) {
     queries.running.maximum[i] = -__builtin_inff();
     queries.running.sum[i] = 0.0F;
@@ -119,16 +120,18 @@ void attention(const AttentionBlock& b) {
   float* rest = scores + block * block;
   QueryBlock queries[attention_query_blocks];
   int64_t count = 0;
-  int64_t end = b.first;
-  for (; count < attention_query_blocks && end < b.query_end; end += block) {
-    queries[count++] = start_queries(b, end, rest);
+  for (int64_t first = b.first; first < b.query_end; first += block) {
+    queries[count++] = start_queries(b, first, rest);
     rest += 2 * size + 3 * block;
   }
-  const auto key_end = b.causal ? least(end, b.key_end) : b.key_end;
+  const auto key_end = b.causal ? b.query_end : b.key_end;
   for (int64_t key = 0; key < key_end; key += block) {
-    const Positions keys{&b.tokens, key, least(block, b.key_end - key)};
+    const Positions keys{&b.tokens, key, least(block, key_end - key)};
     pack_rows(keys, b.k, 1.0F, k);
     pack_rows(keys, b.v, 1.0F, v);
+    const Positions next{&b.tokens, key + block, least(block, key_end - key - block)};
+    fetch_rows(next, b.k);
+    fetch_rows(next, b.v);
     for (int64_t i = 0; i < count; ++i) {
       if (b.causal && key > queries[i].positions.first) continue;
       attend(b, queries[i], {key, keys.count, k, v}, scores);

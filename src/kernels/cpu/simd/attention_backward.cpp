@@ -7,24 +7,50 @@
 namespace galvatron::kernels::GALVATRON_SIMD_LEVEL {
 namespace {
 
-/// The packed blocks of one step of the backward.
-struct BackwardBlocks {
-  float *q, *dout, *k, *keys, *values, *dq, *dk, *dv;  ///< keys and values by dim
-  float *weights, *slopes;                             ///< queries × keys
+/// A packed block of keys and what the queries add to it.
+struct KeyBlock {
+  Positions positions;
+  float *k, *keys, *values, *dk, *dv;  ///< keys and values by dim
 };
 
-BackwardBlocks blocks_in(float* scratch, int64_t width) {
+/// The packed block of queries of one step, and the blocks of keys that it goes through.
+struct BackwardBlocks {
+  float *q, *dout, *dq;
+  float *weights, *slopes;  ///< queries × keys
+  KeyBlock keys[attention_key_blocks];
+  int64_t count;
+};
+
+BackwardBlocks pack_keys(const AttentionBackwardBlock& b) {
+  const auto width = padded(b.tokens.head_dim);
   const auto part = block * width;
-  return {scratch,
-          scratch + part,
-          scratch + 2 * part,
-          scratch + 3 * part,
-          scratch + 4 * part,
-          scratch + 5 * part,
-          scratch + 6 * part,
-          scratch + 7 * part,
-          scratch + 8 * part,
-          scratch + 8 * part + block * block};
+  float* rest = b.scratch;
+  const auto take = [&](int64_t floats) {
+    float* taken = rest;
+    rest += floats;
+    return taken;
+  };
+  BackwardBlocks s{};
+  s.q = take(part);
+  s.dout = take(part);
+  s.dq = take(part);
+  s.weights = take(block * block);
+  s.slopes = take(block * block);
+  for (int64_t first = b.first; first < b.key_end; first += block) {
+    auto& keys = s.keys[s.count++];
+    keys = {{&b.tokens, first, least(block, b.key_end - first)},
+            take(part),
+            take(part),
+            take(part),
+            take(part),
+            take(part)};
+    pack_rows(keys.positions, b.v, 1.0F, keys.k);
+    transpose(keys.k, keys.positions.count, width, keys.values);
+    pack_rows(keys.positions, b.k, 1.0F, keys.k);
+    transpose(keys.k, keys.positions.count, width, keys.keys);
+    for (int64_t i = 0; i < part; ++i) keys.dk[i] = keys.dv[i] = 0.0F;
+  }
+  return s;
 }
 
 /// Scores become weights and the gradient at the weights becomes that at the scores, row by row.
@@ -47,46 +73,53 @@ void slope_rows(const AttentionBackwardBlock& b, const BackwardBlocks& s, int64_
   }
 }
 
-/// All that one block of queries of one head adds to dk, dv and dq.
-void backward_queries(const AttentionBackwardBlock& b, const BackwardBlocks& s, int64_t head,
-                      const Positions& queries, int64_t keys) {
+/// All that one block of queries and one of keys add to dk, dv and dq.
+void backward_pair(const AttentionBackwardBlock& b, const BackwardBlocks& s, const KeyBlock& keys,
+                   int64_t head, const Positions& queries, Store mode) {
   const auto head_dim = b.tokens.head_dim;
   const auto width = padded(head_dim);
-  const auto diagonal = b.causal && queries.first == b.first;
+  const auto count = keys.positions.count;
+  const auto diagonal = b.causal && queries.first == keys.positions.first;
   const auto wanted = diagonal ? Skip::above : Skip::nothing;
   const auto transposed = diagonal ? Skip::inner_below : Skip::nothing;
-  pack_rows(queries, columns(b.q, head * head_dim), b.scale, s.q);
-  pack_rows(queries, columns(b.dout, head * head_dim), 1.0F, s.dout);
-  multiply(queries.count, padded(keys), head_dim, {s.q, width, 1}, {s.keys, block}, s.weights, block,
+  multiply(queries.count, padded(count), head_dim, {s.q, width, 1}, {keys.keys, block}, s.weights, block,
            Store::overwrite, wanted);
-  multiply(queries.count, padded(keys), head_dim, {s.dout, width, 1}, {s.values, block}, s.slopes, block,
+  multiply(queries.count, padded(count), head_dim, {s.dout, width, 1}, {keys.values, block}, s.slopes, block,
            Store::overwrite, wanted);
-  slope_rows(b, s, head, queries, keys, diagonal);
-  multiply(keys, width, queries.count, {s.weights, 1, block}, {s.dout, width}, s.dv, width, Store::accumulate,
+  slope_rows(b, s, head, queries, count, diagonal);
+  multiply(count, width, queries.count, {s.weights, 1, block}, {s.dout, width}, keys.dv, width,
+           Store::accumulate, transposed);
+  multiply(count, width, queries.count, {s.slopes, 1, block}, {s.q, width}, keys.dk, width, Store::accumulate,
            transposed);
-  multiply(keys, width, queries.count, {s.slopes, 1, block}, {s.q, width}, s.dk, width, Store::accumulate,
-           transposed);
-  multiply(queries.count, width, keys, {s.slopes, block, 1}, {s.k, width}, s.dq, width, Store::overwrite,
+  multiply(queries.count, width, count, {s.slopes, block, 1}, {keys.k, width}, s.dq, width, mode,
            diagonal ? Skip::inner_above : Skip::nothing);
-  unpack_rows(queries, s.dq, b.scale, Store::accumulate, {b.dq + head * head_dim, b.dq_stride, Element::f32});
+}
+
+/// One block of queries of one head through all packed blocks of keys that it attends.
+void backward_queries(const AttentionBackwardBlock& b, const BackwardBlocks& s, int64_t head,
+                      const Positions& queries) {
+  const auto column = head * b.tokens.head_dim;
+  pack_rows(queries, columns(b.q, column), b.scale, s.q);
+  pack_rows(queries, columns(b.dout, column), 1.0F, s.dout);
+  for (int64_t i = 0; i < s.count; ++i) {
+    if (b.causal && s.keys[i].positions.first > queries.first) break;
+    backward_pair(b, s, s.keys[i], head, queries, i == 0 ? Store::overwrite : Store::accumulate);
+  }
+  unpack_rows(queries, s.dq, b.scale, Store::accumulate, {b.dq + column, b.dq_stride, Element::f32});
 }
 
 void attention_backward(const AttentionBackwardBlock& b) {
-  const auto width = padded(b.tokens.head_dim);
-  const auto s = blocks_in(b.scratch, width);
-  const Positions keys{&b.tokens, b.first, least(block, b.key_end - b.first)};
-  pack_rows(keys, b.k, 1.0F, s.k);
-  pack_columns(keys, b.k, 1.0F, s.keys);
-  pack_columns(keys, b.v, 1.0F, s.values);
-  for (int64_t i = 0; i < block * width; ++i) s.dk[i] = s.dv[i] = 0.0F;
+  const auto s = pack_keys(b);
   for (int64_t head = 0; head < b.group; ++head) {
     for (int64_t first = b.causal ? b.first : b.query_begin; first < b.query_end; first += block) {
-      backward_queries(b, s, head, {&b.tokens, first, least(block, b.query_end - first)}, keys.count);
+      backward_queries(b, s, head, {&b.tokens, first, least(block, b.query_end - first)});
     }
   }
   const auto mode = b.accumulate ? Store::accumulate : Store::overwrite;
-  unpack_rows(keys, s.dk, 1.0F, mode, b.dk);
-  unpack_rows(keys, s.dv, 1.0F, mode, b.dv);
+  for (int64_t i = 0; i < s.count; ++i) {
+    unpack_rows(s.keys[i].positions, s.keys[i].dk, 1.0F, mode, b.dk);
+    unpack_rows(s.keys[i].positions, s.keys[i].dv, 1.0F, mode, b.dv);
+  }
 }
 
 void attention_deltas(const AttentionDeltas& d) {

@@ -75,20 +75,44 @@ inline void pack_rows(const Positions& p, const HeadInput& from, float factor, f
   });
 }
 
-/// to (head_dim × block) := the same rows as columns, zeros beyond the last up to whole tiles.
-inline void pack_columns(const Positions& p, const HeadInput& from, float factor, float* to) {
-  constexpr int64_t strip = 16;  // columns of one cache line
-  with_element(from.element, from.data, [&](const auto* data) {
-    RowWalk rows(*p.tokens, p.first);
-    for (int64_t i = 0; i < padded(p.count); i += strip) {
-      decltype(data) source[strip];
-      const auto here = p.count - i < 0 ? 0 : least(strip, p.count - i);
-      for (int64_t l = 0; l < here; ++l) source[l] = data + rows.next() * from.stride;
-      for (int64_t d = 0; d < p.tokens->head_dim; ++d) {
-        float* target = to + d * block + i;
-        for (int64_t l = 0; l < here; ++l) target[l] = factor * widen(source[l][d]);
-        for (int64_t l = here; l < strip; ++l) target[l] = 0.0F;
+/// Four numbers, which every processor transposes in registers.
+using Four = float __attribute__((vector_size(16), aligned(4), may_alias));
+using FourIndices = int32_t __attribute__((vector_size(16)));
+
+inline void transpose_four(const Four (&row)[4], float* to, int64_t stride) {
+  const auto low01 = __builtin_shuffle(row[0], row[1], FourIndices{0, 4, 1, 5});
+  const auto low23 = __builtin_shuffle(row[2], row[3], FourIndices{0, 4, 1, 5});
+  const auto high01 = __builtin_shuffle(row[0], row[1], FourIndices{2, 6, 3, 7});
+  const auto high23 = __builtin_shuffle(row[2], row[3], FourIndices{2, 6, 3, 7});
+  const Four columns[] = {__builtin_shuffle(low01, low23, FourIndices{0, 1, 4, 5}),
+                          __builtin_shuffle(low01, low23, FourIndices{2, 3, 6, 7}),
+                          __builtin_shuffle(high01, high23, FourIndices{0, 1, 4, 5}),
+                          __builtin_shuffle(high01, high23, FourIndices{2, 3, 6, 7})};
+  for (int64_t i = 0; i < 4; ++i) *reinterpret_cast<Four*>(to + i * stride) = columns[i];
+}
+
+/// to (padded head_dim × block) := the columns of packed rows, zeros beyond the last up to whole tiles.
+inline void transpose(const float* from, int64_t count, int64_t width, float* to) {
+  for (int64_t i = 0; i < padded(count); i += 4) {
+    for (int64_t d = 0; d < width; d += 4) {
+      Four row[4];
+      for (int64_t l = 0; l < 4; ++l) {
+        row[l] = i + l < count ? *reinterpret_cast<const Four*>(from + (i + l) * width + d) : Four{};
       }
+      transpose_four(row, to + d * block + i, block);
+    }
+  }
+}
+
+/// Asks for the rows in good time: they lie too far apart for the processor to see them coming.
+inline void fetch_rows(const Positions& p, const HeadInput& from) {
+  constexpr int64_t line = 64;
+  with_element(from.element, from.data, [&](const auto* data) {
+    const auto bytes = p.tokens->head_dim * static_cast<int64_t>(sizeof(*data));
+    RowWalk rows(*p.tokens, p.first);
+    for (int64_t i = 0; i < p.count; ++i) {
+      const auto* row = reinterpret_cast<const char*>(data + rows.next() * from.stride);
+      for (int64_t at = 0; at < bytes; at += line) __builtin_prefetch(row + at, 0, 2);
     }
   });
 }

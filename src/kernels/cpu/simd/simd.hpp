@@ -13,8 +13,10 @@ namespace galvatron::kernels {
 
 /// Rows of a block of queries or keys in attention.
 inline constexpr int64_t attention_block = 96;
-/// Blocks of queries that go through the keys together in the forward, so that keys are packed less often.
-inline constexpr int64_t attention_query_blocks = 2;
+/// Most blocks of queries that go through the keys together in the forward, so that keys are packed less
+/// often, and most blocks of keys that the queries go through together in the backward.
+inline constexpr int64_t attention_query_blocks = 4;
+inline constexpr int64_t attention_key_blocks = 4;
 
 /// How a number lies in memory. All arithmetic is fp32.
 enum class Element : uint8_t { f32, bf16, f16 };
@@ -37,8 +39,9 @@ struct HeadTokens {
   int64_t sample, samples, piece, head_dim;
 };
 
-/// Forward of `attention_query_blocks` blocks of queries of one head, from `first` on, against the keys
-/// [0, key_end), or, where causal, up to each query itself. merge: out and lse hold an earlier result.
+/// Forward of the queries [first, query_end) of one head, at most `attention_query_blocks` blocks, against
+/// the keys [0, key_end), or, where causal, up to each query itself. merge: out and lse hold an earlier
+/// result.
 struct AttentionBlock {
   HeadTokens tokens;
   HeadInput q, k, v;
@@ -51,9 +54,10 @@ struct AttentionBlock {
   float* scratch;
 };
 
-/// Backward through the keys [first, first + block) of one key/value head for all `group` query heads that
-/// read it and for the queries [query_begin, query_end), where causal from the key's own on: stores dk and dv
-/// of the block or adds to them, adds to dq. Inputs and outputs are those of the first head.
+/// Backward through the keys [first, key_end), at most `attention_key_blocks` blocks, of one key/value head
+/// for all `group` query heads that read it and for the queries [query_begin, query_end), where causal from
+/// the key's own on: stores dk and dv of these keys or adds to them, adds to dq. Inputs and outputs are those
+/// of the first head.
 struct AttentionBackwardBlock {
   HeadTokens tokens;
   HeadInput q, k, v, dout;
