@@ -105,10 +105,10 @@ void require_memory(const plan::Plan& plan, const Subject& subject, const cost::
   const auto fullest = std::max_element(plan.predictions.begin(), plan.predictions.end(), less);
   const int64_t memory = subject.cluster.memory_bytes;
   if (fullest->memory_bytes <= memory) return;
-  std::string text = core::format("the plan does not fit into {} a rank: stage {} needs {}, {} too much:\n",
-                                  core::format_bytes(memory), fullest - plan.predictions.begin(),
-                                  core::format_bytes(fullest->memory_bytes),
-                                  core::format_bytes(fullest->memory_bytes - memory));
+  std::string text = core::format(
+      "the plan does not fit into {} a rank: {} {} needs {}, {} too much:\n", core::format_bytes(memory),
+      plan.virtual_stages > 1 ? "pipeline rank" : "stage", fullest - plan.predictions.begin(),
+      core::format_bytes(fullest->memory_bytes), core::format_bytes(fullest->memory_bytes - memory));
   std::vector<core::Row> rows;
   for (const auto& term : fullest->memory_terms)
     rows.push_back({"  " + term.name, core::format_bytes(static_cast<int64_t>(term.amount))});

@@ -108,6 +108,7 @@ Seconds CostModel::gemm_seconds(const Program& program, const Step& step) const 
 /// All groups of the axis set meet at the same time; the slowest one counts.
 Seconds CostModel::collective_seconds(const Program& program, const Step& step, const StagePlace& place) {
   const auto& attributes = std::get<program::CollectiveAttributes>(step.attributes);
+  if (attributes.kind == core::CollectiveKind::exchange) return exchange_seconds(program, step, place);
   const auto bytes = static_cast<double>(collective_bytes(program, step));
   Seconds slowest;
   for (const GroupShape& shape : shapes_of(program.strategy, attributes.axes, place)) {
@@ -115,6 +116,23 @@ Seconds CostModel::collective_seconds(const Program& program, const Step& step, 
     if (seconds.seconds > slowest.seconds) slowest = seconds;
   }
   return slowest;
+}
+
+/// A rank's messages share its link, one direction each: the busier direction counts.
+Seconds CostModel::exchange_seconds(const Program& program, const Step& step, const StagePlace& place) const {
+  const auto& attributes = std::get<program::CollectiveAttributes>(step.attributes);
+  const auto rank = spec::MeshShape(program.strategy, place.first_rank).rank_at(program.coordinate);
+  const auto sum_of = [&](const std::vector<program::Operand>& blocks, const std::vector<int32_t>& peers) {
+    Seconds sum;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const bool same = cluster_.node_of(rank) == cluster_.node_of(place.first_rank + peers[i]);
+      sum += hardware_.transfer(same ? Tier::same_node : Tier::across,
+                                static_cast<double>(operand_bytes(program, blocks[i])));
+    }
+    return sum;
+  };
+  const auto out = sum_of(step.reads, attributes.to), in = sum_of(step.writes, attributes.from);
+  return out.seconds > in.seconds ? out : in;
 }
 
 const std::vector<GroupShape>& CostModel::shapes_of(const spec::LayerStrategy& s, spec::AxisSet axes,
@@ -151,6 +169,32 @@ const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program
   if (found != prices_.end()) return found->second;
   ++lowered_;
   return prices_.emplace(key, model_.price(program::lower(layer, context, workspace_), place)).first->second;
+}
+
+const TransitionPrice& LayerPricer::price(const program::TransitionContext& context, StagePlace place) {
+  place.first_rank %= model_.cluster().ranks_per_node;
+  place.tie_distance = 0;
+  const TransitionKey key{context.from.strategy,
+                          context.to.strategy,
+                          context.from.samples,
+                          context.from.positions,
+                          context.cols,
+                          context.dtype,
+                          place};
+  auto [found, fresh] = transitions_.try_emplace(key);
+  if (!fresh) return found->second;
+  auto& price = found->second;
+  double most = -1;
+  auto each = context;
+  for (each.rank = 0; each.rank < context.to.strategy.ranks(); ++each.rank) {
+    const auto one = model_.price(program::transition(each), place);
+    price.memory.push_back(one.memory);
+    const double seconds = one.seconds(Phase::forward) + one.seconds(Phase::backward);
+    if (seconds <= most) continue;
+    most = seconds;
+    price.slowest = one;
+  }
+  return price;
 }
 
 }  // namespace galvatron::cost

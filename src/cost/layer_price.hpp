@@ -7,10 +7,12 @@
 #include <memory>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "cost/hardware_price.hpp"
 #include "cost/terms.hpp"
 #include "program/lower.hpp"
+#include "program/transition.hpp"
 #include "spec/cluster.hpp"
 
 namespace galvatron::cost {
@@ -38,6 +40,12 @@ struct LayerPrice {
   }
 };
 
+/// All ranks of the stage take part; they meet in the exchange, so the slowest one counts.
+struct TransitionPrice {
+  LayerPrice slowest;
+  std::vector<program::MemoryNeed> memory;  ///< by rank in the stage
+};
+
 /// Prices Programs. The profile must outlive it.
 class CostModel {
  public:
@@ -53,6 +61,8 @@ class CostModel {
   Seconds gemm_seconds(const program::Program& program, const program::Step& step) const;
   Seconds collective_seconds(const program::Program& program, const program::Step& step,
                              const StagePlace& place);
+  Seconds exchange_seconds(const program::Program& program, const program::Step& step,
+                           const StagePlace& place) const;
   const std::vector<GroupShape>& shapes_of(const spec::LayerStrategy& strategy, spec::AxisSet axes,
                                            const StagePlace& place);
 
@@ -72,6 +82,8 @@ class LayerPricer {
   /// For the stage's first rank, which has the most samples: the context's coordinate is the origin.
   const LayerPrice& price(const spec::LayerSpec& layer, const program::LayerContext& context,
                           StagePlace place);
+  /// Of a transition between two layouts in a stage of as many ranks as they have.
+  const TransitionPrice& price(const program::TransitionContext& context, StagePlace place);
   const CostModel& model() const { return model_; }
   int64_t lowered() const { return lowered_; }  ///< Programs made so far
 
@@ -79,8 +91,12 @@ class LayerPricer {
   using Key =
       std::tuple<spec::LayerSpec, spec::LayerStrategy, int64_t, core::DType, program::TieScope, StagePlace>;
 
+  using TransitionKey = std::tuple<spec::LayerStrategy, spec::LayerStrategy, int64_t, int64_t, int64_t,
+                                   core::DType, StagePlace>;
+
   CostModel model_;
   const program::WorkspaceRule& workspace_;
+  std::map<TransitionKey, TransitionPrice> transitions_;
   std::map<Key, LayerPrice> prices_;
   int64_t lowered_ = 0;
 };

@@ -1,11 +1,12 @@
-// Sums the layers of each stage and lets the simulator play the pipeline. Memory is accounted with the same
-// functions that lay out the arena.
+// Sums the layers of each pipeline rank and lets the simulator play the pipeline. Memory is accounted with
+// the same functions that lay out the arena.
 #include "cost/plan_price.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/errors.hpp"
+#include "plan/flow.hpp"
 #include "plan/lowering.hpp"
 #include "spec/token_layout.hpp"
 
@@ -14,8 +15,8 @@ namespace {
 
 using program::Phase;
 
-/// All layers of a stage together.
-struct StageSum {
+/// One pipeline rank: all its stages together.
+struct RankSum {
   StageTimes times;
   TermSeconds terms{};
   double modelled = 0;  ///< seconds, each layer's actions counted once
@@ -23,32 +24,116 @@ struct StageSum {
   StageMemory memory;
 };
 
-StageSum sum_of(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype, LayerPricer& pricer,
-                int64_t stage) {
-  StageSum sum;
-  const StagePlace place = place_of(plan, stage);
-  const auto range = plan.stages[static_cast<size_t>(stage)];
-  for (int64_t layer = range.first; layer <= range.last; ++layer) {
-    const auto context = plan::context_of(plan, model, layer, stage * plan.ranks_per_stage(), dtype);
-    const LayerPrice& price = pricer.price(model.layers[static_cast<size_t>(layer)], context, place);
-    sum.times.forward += price.seconds(program::forward_phases);
-    sum.times.backward += price.seconds(program::backward_phases);
-    sum.times.sync += price.seconds(Phase::sync) + price.seconds(Phase::gradient_norm);
-    sum.times.update += price.seconds(Phase::update);
-    for (size_t i = 0; i < time_term_count; ++i) sum.terms[i] += price.term_seconds[i];
-    sum.modelled += price.modelled_seconds;
-    for (const double seconds : price.phase_seconds) sum.whole += seconds;
-    plan::account_layer(sum.memory.arena, price.memory);
-    sum.memory.sum.parameter_bytes += price.memory.parameter_bytes;
-    sum.memory.sum.gradient_bytes += price.memory.gradient_bytes;
-    sum.memory.sum.master_bytes += price.memory.master_bytes;
-    sum.memory.sum.moment_bytes += price.memory.moment_bytes;
-  }
-  sum.memory.reserve_bytes = pricer.model().reserve_bytes();
-  return sum;
-}
+/// Prices the stages of a plan. Times are those of a stage's first rank, which has the most samples in every
+/// layout, and of the slowest rank in a transition.
+class PlanPricer {
+ public:
+  PlanPricer(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype, LayerPricer& pricer)
+      : plan_(plan), model_(model), dtype_(dtype), pricer_(pricer), shape_(plan.pipeline()) {}
 
-plan::StagePrediction prediction_of(const StageSum& sum, int64_t micros) {
+  /// Adds the stage to its pipeline rank's sum.
+  StageTimes add_stage(int64_t stage, RankSum& sum) {
+    StageTimes times;
+    for (const auto& item : plan::flow_of(plan_, stage)) {
+      const LayerPrice& price = price_of(item, stage);
+      times.forward += price.seconds(program::forward_phases);
+      times.backward += price.seconds(program::backward_phases);
+      times.sync += price.seconds(Phase::sync) + price.seconds(Phase::gradient_norm);
+      times.update += price.seconds(Phase::update);
+      for (size_t i = 0; i < time_term_count; ++i) sum.terms[i] += price.term_seconds[i];
+      sum.modelled += price.modelled_seconds;
+      for (const double seconds : price.phase_seconds) sum.whole += seconds;
+    }
+    sum.times.forward += times.forward;
+    sum.times.backward += times.backward;
+    sum.times.sync += times.sync;
+    sum.times.update += times.update;
+    const auto here = stage % shape_.ranks;
+    if (stage + 1 < shape_.stages())
+      times.send_forward = seconds_to((stage + 1) % shape_.ranks, here, plan::output_strategy(plan_, stage));
+    if (stage > 0)
+      times.send_backward = seconds_to((stage - 1) % shape_.ranks, here, plan::input_strategy(plan_, stage));
+    return times;
+  }
+
+  /// Of the fullest member. Without transitions that is the first; with them one that keeps little of its own
+  /// rows may need more room for those of others.
+  StageMemory memory_of(int64_t pipeline_rank, const plan::Lane& lane) {
+    StageMemory most = memory_of_member(pipeline_rank, 0, lane);
+    bool moves = false;
+    for (auto stage = pipeline_rank; stage < shape_.stages(); stage += shape_.ranks)
+      for (const auto& item : plan::flow_of(plan_, stage)) moves |= item.is_transition();
+    for (int64_t member = 1; moves && member < plan_.ranks_per_stage(); ++member) {
+      const auto other = memory_of_member(pipeline_rank, member, lane);
+      if (other.total() > most.total()) most = other;
+    }
+    return most;
+  }
+
+ private:
+  program::LayerContext context_of(const plan::FlowItem& item, int64_t stage, int64_t member) const {
+    auto context =
+        plan::context_of(plan_, model_, item.layer, plan_.first_rank_of_stage(stage) + member, dtype_);
+    context.coordinate = {};  // sizes depend on the number of samples alone
+    return context;
+  }
+
+  const LayerPrice& price_of(const plan::FlowItem& item, int64_t stage) {
+    if (item.is_transition()) return transition(item, stage).slowest;
+    return pricer_.price(model_.layers[static_cast<size_t>(item.layer)], context_of(item, stage, 0),
+                         place_of(plan_, stage));
+  }
+
+  const TransitionPrice& transition(const plan::FlowItem& item, int64_t stage) {
+    return pricer_.price(plan::transition_context(plan_, model_, item, 0, dtype_), place_of(plan_, stage));
+  }
+
+  StageMemory memory_of_member(int64_t pipeline_rank, int64_t member, const plan::Lane& lane) {
+    StageMemory memory;
+    memory.reserve_bytes = pricer_.model().reserve_bytes();
+    for (auto stage = pipeline_rank; stage < shape_.stages(); stage += shape_.ranks) {
+      const auto slots = plan::in_flight(lane, static_cast<int32_t>(stage / shape_.ranks));
+      int64_t index = 0;
+      for (const auto& item : plan::flow_of(plan_, stage)) {
+        const auto& need = item.is_transition()
+                               ? transition(item, stage).memory[static_cast<size_t>(member)]
+                               : pricer_
+                                     .price(model_.layers[static_cast<size_t>(item.layer)],
+                                            context_of(item, stage, member), place_of(plan_, stage))
+                                     .memory;
+        plan::account_layer(memory.arena, need, slots);
+        memory.sum.parameter_bytes += need.parameter_bytes;
+        memory.sum.gradient_bytes += need.gradient_bytes;
+        memory.sum.master_bytes += need.master_bytes;
+        memory.sum.moment_bytes += need.moment_bytes;
+        if (index > 0) plan::account_flow(memory.arena, index - 1, bytes_of(item.from, member));
+        ++index;
+      }
+      if (stage > 0)
+        plan::account_boundary(memory.arena, bytes_of(plan::input_strategy(plan_, stage), member));
+      if (stage + 1 < shape_.stages())
+        plan::account_boundary(memory.arena, bytes_of(plan::output_strategy(plan_, stage), member));
+    }
+    return memory;
+  }
+
+  int64_t bytes_of(const spec::LayerStrategy& strategy, int64_t member) const {
+    return plan::rows_of(plan_, model_, strategy, member) * model_.layers.front().dims.hidden *
+           core::size_of(dtype_);
+  }
+
+  double seconds_to(int64_t to, int64_t from, const spec::LayerStrategy& strategy) const {
+    return boundary_seconds(pricer_, from, to, plan_.ranks_per_stage(), bytes_of(strategy, 0));
+  }
+
+  const plan::Plan& plan_;
+  const spec::ModelSpec& model_;
+  core::DType dtype_;
+  LayerPricer& pricer_;
+  plan::PipelineShape shape_;
+};
+
+plan::StagePrediction prediction_of(const RankSum& sum, int64_t micros) {
   plan::StagePrediction prediction;
   prediction.forward_seconds = sum.times.forward;
   prediction.backward_seconds = sum.times.backward;
@@ -79,19 +164,21 @@ int64_t PlanPrice::memory_bytes() const {
 }
 
 StagePlace place_of(const plan::Plan& plan, int64_t stage) {
-  const auto stages = static_cast<int64_t>(plan.stages.size());
-  StagePlace place{stage * plan.ranks_per_stage(), 0};
-  if (stages > 1 && stage == 0) place.tie_distance = (stages - 1) * plan.ranks_per_stage();
-  if (stages > 1 && stage + 1 == stages) place.tie_distance = -(stages - 1) * plan.ranks_per_stage();
+  const auto shape = plan.pipeline();
+  const auto distance = (shape.ranks - 1) * plan.ranks_per_stage();
+  StagePlace place{plan.first_rank_of_stage(stage), 0};
+  if (stage == 0) place.tie_distance = distance;
+  if (distance > 0 && stage + 1 == shape.stages()) place.tie_distance = -distance;
   return place;
 }
 
-double boundary_seconds(const LayerPricer& pricer, int64_t from_stage, int64_t ranks_per_stage,
+double boundary_seconds(const LayerPricer& pricer, int64_t from, int64_t to, int64_t ranks_per_stage,
                         int64_t bytes) {
   const auto& cluster = pricer.model().cluster();
   double slowest = 0;
-  for (int64_t rank = from_stage * ranks_per_stage; rank < (from_stage + 1) * ranks_per_stage; ++rank) {
-    const bool same = cluster.node_of(rank) == cluster.node_of(rank + ranks_per_stage);
+  for (int64_t member = 0; member < ranks_per_stage; ++member) {
+    const bool same =
+        cluster.node_of(from * ranks_per_stage + member) == cluster.node_of(to * ranks_per_stage + member);
     slowest =
         std::max(slowest, pricer.model()
                               .hardware()
@@ -111,22 +198,18 @@ int64_t activation_bytes(const spec::ModelSpec& model, const spec::LayerStrategy
 PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
                      LayerPricer& pricer) {
   PlanPrice price;
-  const auto stages = static_cast<int64_t>(plan.stages.size());
-  const auto lanes = plan::make_schedule(plan.schedule, {stages, plan.microbatches});
-  const int64_t activation = activation_bytes(model, plan.layers.front(), plan.samples_per_micro(), dtype);
+  const auto shape = plan.pipeline();
+  const auto lanes = plan::make_schedule(plan.schedule, shape);
+  PlanPricer parts(plan, model, dtype, pricer);
+  std::vector<RankSum> sums(static_cast<size_t>(shape.ranks));
+  for (int64_t stage = 0; stage < shape.stages(); ++stage)
+    price.times.push_back(parts.add_stage(stage, sums[static_cast<size_t>(stage % shape.ranks)]));
   double modelled = 0, whole = 0;
-  for (int64_t stage = 0; stage < stages; ++stage) {
-    StageSum sum = sum_of(plan, model, dtype, pricer, stage);
-    sum.memory.arena.slots = plan::in_flight(lanes[static_cast<size_t>(stage)]);
-    plan::account_flow(sum.memory.arena, activation, plan.stages[static_cast<size_t>(stage)].size(), stage,
-                       stages);
-    if (stage + 1 < stages)
-      sum.times.send_forward = boundary_seconds(pricer, stage, plan.ranks_per_stage(), activation);
-    if (stage > 0)
-      sum.times.send_backward = boundary_seconds(pricer, stage - 1, plan.ranks_per_stage(), activation);
+  for (int64_t rank = 0; rank < shape.ranks; ++rank) {
+    RankSum& sum = sums[static_cast<size_t>(rank)];
+    sum.memory = parts.memory_of(rank, lanes[static_cast<size_t>(rank)]);
     price.stages.push_back(prediction_of(sum, plan.microbatches));
     price.memory.push_back(sum.memory);
-    price.times.push_back(sum.times);
     modelled += sum.modelled;
     whole += sum.whole;
   }

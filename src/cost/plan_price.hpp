@@ -12,12 +12,12 @@ namespace galvatron::cost {
 struct PlanPrice {
   double step_seconds = 0;
   double modelled_share = 0;  ///< part of all stages' busy time that was not measured, 0 … 1
-  std::vector<plan::StagePrediction> stages;
-  std::vector<StageMemory> memory;
-  std::vector<StageTimes> times;
+  std::vector<plan::StagePrediction> stages;  ///< per pipeline rank
+  std::vector<StageMemory> memory;            ///< per pipeline rank, of its fullest member
+  std::vector<StageTimes> times;              ///< per stage
   Simulation simulation;
 
-  int64_t memory_bytes() const;  ///< of the fullest stage
+  int64_t memory_bytes() const;  ///< of the fullest rank
 };
 
 /// Where a stage of the plan lies.
@@ -30,9 +30,9 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
 /// The plan with the prices written into it, in whole nanoseconds.
 plan::Plan with_predictions(plan::Plan plan, const PlanPrice& price, const Profile& profile);
 
-/// Seconds for a stage's activation (or its gradient) to reach the neighbour: all ranks send at once, the
-/// slowest pair counts.
-double boundary_seconds(const LayerPricer& pricer, int64_t from_stage, int64_t ranks_per_stage,
+/// Seconds for a message between two ranks of the pipeline: all their members send at once, the slowest pair
+/// counts.
+double boundary_seconds(const LayerPricer& pricer, int64_t from, int64_t to, int64_t ranks_per_stage,
                         int64_t bytes);
 
 /// Bytes of one rank's activation between layers, on the stage's fullest rank.

@@ -161,11 +161,15 @@ StepWork work_of(const Program& program, const Step& step) {
   return work;
 }
 
+int64_t operand_bytes(const Program& program, const Operand& operand) {
+  return operand.rows * operand.cols * core::size_of(dtype_of(program, operand));
+}
+
 int64_t collective_bytes(const Program& program, const Step& step) {
   const auto& attributes = std::get<program::CollectiveAttributes>(step.attributes);
   const Operand& whole =
       attributes.kind == core::CollectiveKind::reduce_scatter ? step.reads.front() : step.writes.front();
-  return whole.rows * whole.cols * core::size_of(dtype_of(program, whole));
+  return operand_bytes(program, whole);
 }
 
 StepSignature signature_of(const Program& program, const Step& step) {

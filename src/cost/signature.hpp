@@ -44,6 +44,8 @@ struct StepWork {
 };
 StepWork work_of(const program::Program& program, const program::Step& step);
 
+int64_t operand_bytes(const program::Program& program, const program::Operand& operand);
+
 /// Bytes of a collective's whole (gathered, unreduced or reduced) tensor.
 int64_t collective_bytes(const program::Program& program, const program::Step& step);
 

@@ -24,6 +24,10 @@ bool is_collective(const Step& step) {
 bool moves_state(const Step& step) {
   return is_collective(step) && std::get<program::CollectiveAttributes>(step.attributes).gradient;
 }
+bool moves_rows(const Step& step) {
+  return is_collective(step) &&
+         std::get<program::CollectiveAttributes>(step.attributes).kind == core::CollectiveKind::exchange;
+}
 bool in_forward(Phase phase) {
   return std::find(program::forward_phases.begin(), program::forward_phases.end(), phase) !=
          program::forward_phases.end();
@@ -43,6 +47,8 @@ constexpr TimeTerm time_table[] = {
      [](Phase p, const Step& s) { return in_forward(p) && is_attention(s); }},
     {"forward state", "parameters gathered and gradients scattered in forward (ZeRO)", Frequency::per_micro,
      [](Phase p, const Step& s) { return in_forward(p) && moves_state(s); }},
+    {"forward transition", "activations moved between layouts in forward", Frequency::per_micro,
+     [](Phase p, const Step& s) { return in_forward(p) && moves_rows(s); }},
     {"forward tensor parallel", "activations exchanged over tp, sp and cp in forward", Frequency::per_micro,
      [](Phase p, const Step& s) { return in_forward(p) && is_collective(s); }},
     {"forward rest", "norms, activations, lookups, loss", Frequency::per_micro,
@@ -53,6 +59,8 @@ constexpr TimeTerm time_table[] = {
      [](Phase p, const Step& s) { return in_backward(p) && is_attention(s); }},
     {"backward state", "parameters gathered and gradients scattered in backward (ZeRO)", Frequency::per_micro,
      [](Phase p, const Step& s) { return in_backward(p) && moves_state(s); }},
+    {"backward transition", "gradients moved between layouts in backward", Frequency::per_micro,
+     [](Phase p, const Step& s) { return in_backward(p) && moves_rows(s); }},
     {"backward tensor parallel", "gradients and tokens exchanged over tp, sp and cp in backward",
      Frequency::per_micro, [](Phase p, const Step& s) { return in_backward(p) && is_collective(s); }},
     {"backward rest", "everything else of backward", Frequency::per_micro,
@@ -74,13 +82,13 @@ constexpr MemoryTerm memory_table[] = {
     {"optimizer", "moments, and fp32 weights beside 16-bit ones",
      [](const StageMemory& m) { return m.sum.moment_bytes + m.sum.master_bytes; }},
     {"saved", "what backward needs of the micro-batches in flight",
-     [](const StageMemory& m) { return m.arena.slots * m.arena.slot_bytes; }},
+     [](const StageMemory& m) { return m.arena.saved_bytes; }},
     {"work", "values inside one layer", [](const StageMemory& m) { return m.arena.work_bytes; }},
     {"gathered", "ZeRO-3 parameters in use", [](const StageMemory& m) { return m.arena.gathered_bytes; }},
     {"unreduced", "ZeRO-2 and 3 gradients before reduction",
      [](const StageMemory& m) { return m.arena.unreduced_bytes; }},
-    {"flow", "gradients between layers",
-     [](const StageMemory& m) { return m.arena.flow_buffers * m.arena.flow_bytes; }},
+    {"flow", "activations and gradients between layers",
+     [](const StageMemory& m) { return m.arena.flow_bytes[0] + m.arena.flow_bytes[1]; }},
     {"boundary", "messages between stages", [](const StageMemory& m) { return m.arena.boundary_bytes; }},
     {"reserve", "what the process takes besides its arena",
      [](const StageMemory& m) { return m.reserve_bytes; }},

@@ -22,7 +22,7 @@ struct TimeTerm {
 
 /// Every step of forward, backward, sync, gradient_norm and update belongs to the first term that holds it.
 std::span<const TimeTerm> time_terms();
-inline constexpr size_t time_term_count = 13;
+inline constexpr size_t time_term_count = 15;
 /// Index of the step's term in the table.
 size_t time_term_of(program::Phase phase, const program::Step& step);
 

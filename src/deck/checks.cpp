@@ -57,8 +57,10 @@ void check_plan(Reader& reader, const DeckValues& values) {
   }
   if (p.stage_layers.empty()) return;
   const auto stages = static_cast<int64_t>(p.stage_layers.size());
-  reader.require(p.pp == 0 || p.pp == stages, {{"plan", "stage_layers"}, {"plan", "pp"}},
-                 format("stage_layers has {} stages, but pp = {}", stages, p.pp));
+  const auto each = std::max<int64_t>(p.virtual_stages, 1);
+  reader.require(p.pp == 0 || p.pp * each == stages, {{"plan", "stage_layers"}, {"plan", "pp"}},
+                 format("stage_layers has {} stages, but pp = {}{}", stages, p.pp,
+                        each > 1 ? format(" and virtual_stages = {}", each) : ""));
   const int64_t sum = std::accumulate(p.stage_layers.begin(), p.stage_layers.end(), int64_t{0});
   const int64_t all = 2 * values.model.layers + 2;
   reader.require(

@@ -85,6 +85,7 @@ struct PlanSection {
   bool recompute = false;
   int64_t microbatches = 0;
   std::string schedule = "1f1b";
+  int64_t virtual_stages = 0;         ///< stages on each of the pp ranks of the pipeline
   std::vector<int64_t> stage_layers;  ///< entries of the model's layer list per stage; empty = even
   bool operator==(const PlanSection&) const = default;
 
@@ -112,6 +113,7 @@ struct TrainSection {
   int64_t eval_every = 50;
   int64_t log_every = 10;
   double walltime = 0.0;  ///< seconds; 0 = none
+  bool overlap_pipeline = true;
   bool operator==(const TrainSection&) const = default;
 };
 

@@ -11,9 +11,14 @@ Rule count() {
 }
 
 Rule schedules() {
+  return Rule().one_of({"1f1b", "gpipe", "eager-1f1b", "interleaved"});
+}
+
+Rule searched_schedules() {
   return Rule()
       .one_of({"1f1b", "gpipe"})
-      .refuse("interleaved", "this build has the schedules 1f1b and gpipe");
+      .refuse("eager-1f1b", "the search considers 1f1b and gpipe; plans by hand may ask for it")
+      .refuse("interleaved", "the search considers 1f1b and gpipe; plans by hand may ask for it");
 }
 
 Rule zero_levels() {
@@ -95,7 +100,7 @@ Section<SearchSection> search_table() {
             "Search for a plan where neither a file nor a plan by hand is given."},
            {"batch", &S::batch, Rule().at_least(1).items(1), "samples",
             "Samples per step; several values are tried in turn. A plan by hand takes the first."},
-           {"schedule", &S::schedule, schedules().items(1), "", "Pipeline schedules to consider."},
+           {"schedule", &S::schedule, searched_schedules().items(1), "", "Pipeline schedules to consider."},
            {"axes", &S::axes, Rule().one_of({"tp", "sp", "cp", "dp"}).items(1), "",
             "Axes along which layers may be split. An axis that a layer kind does not support is left out."},
            {"max_tp", &S::max_tp, count(), "ranks", "Largest tensor-parallel degree. 0: no limit."},
@@ -127,7 +132,13 @@ Section<PlanSection> plan_table() {
         "Keep only each layer's input and run it again in the backward pass."},
        {"microbatches", &S::microbatches, count(), "micro-batches",
         "Micro-batches per step; divides the batch. 0: chosen by the program."},
-       {"schedule", &S::schedule, schedules(), "", "Pipeline schedule."},
+       {"schedule", &S::schedule, schedules(), "",
+        "Pipeline schedule. eager-1f1b has more micro-batches in flight than 1f1b and gives messages more "
+        "time; interleaved has a smaller bubble with virtual_stages above 1, and pp must divide its "
+        "micro-batches."},
+       {"virtual_stages", &S::virtual_stages, count(), "stages",
+        "Stages on each of the pp ranks of the pipeline, for schedule interleaved: stage k is on rank k mod "
+        "pp."},
        {"stage_layers", &S::stage_layers, Rule().at_least(1), "layers",
         "How many entries of the layer list (embedding, attention and mlp of each block, head) each stage "
         "holds. Empty: as even as possible."}}};

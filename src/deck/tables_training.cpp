@@ -97,7 +97,13 @@ Section<TrainSection> train_table() {
        {"walltime", &S::walltime, count().written_as(Form::duration), "s",
         "Time limit of the job, where the batch system does not tell it. Before it ends, the run saves and "
         "stops "
-        "with exit code 75. Empty: none."}}};
+        "with exit code 75. Empty: none."},
+       {"overlap_pipeline",
+        &S::overlap_pipeline,
+        {},
+        "",
+        "Messages between pipeline stages travel while the next actions are computed. false: each is waited "
+        "for where it is sent. The same numbers either way."}}};
 }
 
 Section<CheckpointSection> checkpoint_table() {

@@ -32,10 +32,11 @@ std::vector<StageLayers> stages_of_sizes(const std::vector<int64_t>& sizes) {
 }
 
 /// Most micro-batches up to four per stage: enough to keep the bubble small, few enough to keep them large.
-int64_t default_microbatches(int64_t batch, int64_t stages, int64_t dp) {
-  if (stages == 1) return 1;
-  for (int64_t m = std::min(batch, 4 * stages); m > 1; --m)
-    if (batch % m == 0 && batch / m >= dp) return m;
+int64_t default_microbatches(int64_t batch, int64_t pp, int64_t dp, ScheduleKind schedule,
+                             int64_t virtual_stages) {
+  if (pp == 1) return 1;
+  for (int64_t m = std::min(batch, 4 * pp); m > 1; --m)
+    if (batch % m == 0 && batch / m >= dp && !illegal_reason(schedule, {pp, m, virtual_stages})) return m;
   return 1;
 }
 
@@ -48,8 +49,13 @@ std::vector<StageLayers> explicit_stages(const UniformPlan& wish, const spec::Mo
   if (sum != model.size())
     faults.push_back(format("stage_layers adds up to {}, but the model has {} layers", sum, model.size()));
   const auto count = static_cast<int64_t>(sizes.size());
-  if (wish.pp > 0 && wish.pp != count)
-    faults.push_back(format("stage_layers has {} stages, but pp = {}", count, wish.pp));
+  const auto virtual_stages = std::max<int64_t>(wish.virtual_stages, 1);
+  if (wish.pp > 0 && wish.pp * virtual_stages != count)
+    faults.push_back(format("stage_layers has {} stages, but pp = {}{}", count, wish.pp,
+                            virtual_stages > 1 ? format(", virtual_stages = {}", virtual_stages) : ""));
+  if (count % virtual_stages != 0)
+    faults.push_back(
+        format("stage_layers has {} stages, not a multiple of virtual_stages = {}", count, virtual_stages));
   return stages_of_sizes(sizes);
 }
 
@@ -89,8 +95,9 @@ Plan plan_by_hand(const UniformPlan& wish, const spec::ModelSpec& model) {
   plan.world = wish.world;
   plan.batch = wish.batch;
   plan.schedule = wish.schedule;
-  const auto pp = wish.stage_layers.empty() ? std::max<int64_t>(wish.pp, 1)
-                                            : static_cast<int64_t>(wish.stage_layers.size());
+  plan.virtual_stages = std::max<int64_t>(wish.virtual_stages, 1);
+  const auto listed = static_cast<int64_t>(wish.stage_layers.size());
+  const auto pp = std::max<int64_t>(listed == 0 ? wish.pp : listed / plan.virtual_stages, 1);
   const int64_t tp = std::max<int64_t>(wish.tp, 1), sp = std::max<int64_t>(wish.sp, 1),
                 cp = std::max<int64_t>(wish.cp, 1);
   const int64_t asked = pp * tp * sp * cp * std::max<int64_t>(wish.dp, 1);
@@ -99,11 +106,13 @@ Plan plan_by_hand(const UniformPlan& wish, const spec::ModelSpec& model) {
                             wish.dp > 0 ? " × dp" : "", pp, tp, sp, cp,
                             wish.dp > 0 ? format(" × {}", wish.dp) : "", asked,
                             wish.dp > 0 ? "equal" : "divide", wish.world));
-  if (pp > model.size())
-    faults.push_back(format("pp = {} stages, but the model has {} layers", pp, model.size()));
+  if (pp * plan.virtual_stages > model.size())
+    faults.push_back(format("pp = {}{} stages, but the model has {} layers", pp,
+                            plan.virtual_stages > 1 ? format(" × {} virtual", plan.virtual_stages) : "",
+                            model.size()));
   if (!wish.stage_layers.empty()) plan.stages = explicit_stages(wish, model, faults);
   if (!faults.empty()) refuse(faults);
-  if (wish.stage_layers.empty()) plan.stages = even_stages(model, pp);
+  if (wish.stage_layers.empty()) plan.stages = even_stages(model, pp * plan.virtual_stages);
 
   spec::LayerStrategy strategy;
   strategy.tp = static_cast<int32_t>(tp);
@@ -114,8 +123,9 @@ Plan plan_by_hand(const UniformPlan& wish, const spec::ModelSpec& model) {
   plan.layers.assign(static_cast<size_t>(model.size()), strategy);
   if (model.tied() && pp > 1)
     for (auto* layer : {&plan.layers.front(), &plan.layers.back()}) layer->zero = std::min(layer->zero, 1);
-  plan.microbatches =
-      wish.microbatches > 0 ? wish.microbatches : default_microbatches(wish.batch, pp, strategy.dp);
+  plan.microbatches = wish.microbatches > 0 ? wish.microbatches
+                                            : default_microbatches(wish.batch, pp, strategy.dp, plan.schedule,
+                                                                   plan.virtual_stages);
   plan.model_fingerprint = spec::fingerprint(model);
   apply_recompute(plan, model, wish.recompute);
   faults = faults_of(plan, model, wish.world);
@@ -135,6 +145,7 @@ UniformPlan uniform_from_deck(const deck::PlanSection& section, int64_t world, i
   wish.recompute = section.recompute ? spec::Recompute::full : spec::Recompute::none;
   wish.microbatches = section.microbatches;
   wish.schedule = schedule_named(section.schedule);
+  wish.virtual_stages = section.virtual_stages;
   wish.stage_layers = section.stage_layers;
   return wish;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -21,7 +20,7 @@ using program::TieScope;
 TieScope tie_scope_of(const Plan& plan, const spec::ModelSpec& model, int64_t layer) {
   const auto& kind = model.layers[static_cast<size_t>(layer)].kind;
   if (!model.tied() || (kind != "embedding" && kind != "head")) return TieScope::none;
-  return plan.stages.size() == 1 ? TieScope::same_stage : TieScope::across_stages;
+  return plan.pipeline_ranks() == 1 ? TieScope::same_stage : TieScope::across_stages;
 }
 
 /// Guests are stored by the layer that their parameters name as owner.
@@ -30,7 +29,8 @@ int64_t owner_instance(const program::Program& guest, const spec::ModelSpec& mod
   for (const auto& group : guest.groups) {
     if (group.tie != program::TieRole::guest) continue;
     for (size_t i = 0; i < layers.size(); ++i)
-      if (model.names[static_cast<size_t>(layers[i].layer)] == group.parameters.front().owner)
+      if (layers[i].layer != FlowItem::transition &&
+          model.names[static_cast<size_t>(layers[i].layer)] == group.parameters.front().owner)
         return static_cast<int64_t>(i);
     throw core::InternalError(
         core::format("no layer '{}' in this stage to own '{}'", group.parameters.front().owner, group.name));
@@ -38,13 +38,101 @@ int64_t owner_instance(const program::Program& guest, const spec::ModelSpec& mod
   return -1;
 }
 
+/// Lowers the stages of one rank, one after the other.
+class Lowering {
+ public:
+  Lowering(const Plan& plan, const spec::ModelSpec& model, int64_t rank, core::DType dtype,
+           const program::WorkspaceRule& workspace)
+      : plan_(plan), model_(model), dtype_(dtype), workspace_(workspace) {
+    result_.pipeline = plan.pipeline();
+    result_.rank = rank;
+    result_.pipeline_rank = plan.pipeline_rank_of(rank);
+    result_.first_rank = result_.pipeline_rank * plan.ranks_per_stage();
+  }
+
+  StageProgram run() {
+    const auto lanes = make_schedule(plan_.schedule, result_.pipeline);
+    // The proof before every launch: no plan whose lanes could hang gets as far as memory.
+    if (const auto fault = find_fault(lanes, plan_.virtual_stages))
+      throw core::InternalError(core::format("the schedule cannot be played: {}", *fault));
+    result_.lane = lanes[static_cast<size_t>(result_.pipeline_rank)];
+    for (int64_t chunk = 0; chunk < plan_.virtual_stages; ++chunk) add_chunk(chunk);
+    return std::move(result_);
+  }
+
+ private:
+  void add_chunk(int64_t index) {
+    Chunk chunk;
+    chunk.stage = index * result_.pipeline.ranks + result_.pipeline_rank;
+    chunk.first = static_cast<int64_t>(result_.layers.size());
+    chunk.slots = in_flight(result_.lane, static_cast<int32_t>(index));
+    chunk.slots_offset = result_.arena.saved_bytes;
+    for (const auto& item : flow_of(plan_, chunk.stage)) {
+      if (chunk.size > 0) account_flow(result_.arena, chunk.size - 1, bytes_of(item.from));
+      add(item, chunk);
+    }
+    if (chunk.stage > 0) chunk.input = boundary(input_strategy(plan_, chunk.stage));
+    if (chunk.stage + 1 < result_.pipeline.stages())
+      chunk.output = boundary(output_strategy(plan_, chunk.stage));
+    result_.chunks.push_back(chunk);
+  }
+
+  void add(const FlowItem& item, Chunk& chunk) {
+    LayerInstance instance;
+    instance.layer = item.layer;
+    instance.program = program_of(item);
+    instance.persistent_offset = result_.arena.persistent_bytes;
+    instance.saved_offset = chunk.slot_bytes;
+    instance.tie_owner = owner_instance(*instance.program, model_, result_.layers);
+    account_layer(result_.arena, instance.program->memory, chunk.slots);
+    chunk.slot_bytes += instance.program->memory.saved_bytes;
+    ++chunk.size;
+    result_.layers.push_back(std::move(instance));
+  }
+
+  std::shared_ptr<const program::Program> program_of(const FlowItem& item) {
+    if (item.is_transition())
+      return std::make_shared<const program::Program>(
+          program::transition(transition_context(plan_, model_, item, rank_in_stage(), dtype_)));
+    const auto& spec = model_.layers[static_cast<size_t>(item.layer)];
+    const auto context = context_of(plan_, model_, item.layer, result_.rank, dtype_);
+    auto& shared = lowered_[{spec, context.strategy}];
+    if (!shared) shared = std::make_shared<const program::Program>(program::lower(spec, context, workspace_));
+    return shared;
+  }
+
+  Boundary boundary(const spec::LayerStrategy& strategy) {
+    Boundary end;
+    end.rows = rows_of(plan_, model_, strategy, rank_in_stage());
+    end.cols = model_.layers.front().dims.hidden;
+    const auto bytes = bytes_of(strategy);
+    end.activation_offset = account_boundary(result_.arena, bytes);
+    end.gradient_offset = end.activation_offset + program::aligned(bytes);
+    return end;
+  }
+
+  int64_t bytes_of(const spec::LayerStrategy& strategy) const {
+    return rows_of(plan_, model_, strategy, rank_in_stage()) * model_.layers.front().dims.hidden *
+           core::size_of(dtype_);
+  }
+
+  int64_t rank_in_stage() const { return result_.rank - result_.first_rank; }
+
+  const Plan& plan_;
+  const spec::ModelSpec& model_;
+  core::DType dtype_;
+  const program::WorkspaceRule& workspace_;
+  StageProgram result_;
+  std::map<std::pair<spec::LayerSpec, spec::LayerStrategy>, std::shared_ptr<const program::Program>> lowered_;
+};
+
 }  // namespace
 
 LayerContext context_of(const Plan& plan, const spec::ModelSpec& model, int64_t layer, int64_t rank,
                         core::DType dtype) {
   LayerContext context;
   context.strategy = plan.layers[static_cast<size_t>(layer)];
-  const auto first_rank = plan.stage_of_layer(layer) * plan.ranks_per_stage();
+  const auto first_rank = plan.first_rank_of_stage(plan.stage_of_layer(layer));
   context.coordinate = spec::MeshShape(context.strategy, first_rank).coordinate_of(rank);
   const spec::TokenLayout layout{plan.samples_per_micro(), model.seq, context.strategy};
   context.samples = layout.samples_of(context.coordinate.dp).size();
@@ -54,59 +142,28 @@ LayerContext context_of(const Plan& plan, const spec::ModelSpec& model, int64_t 
   return context;
 }
 
-void account_layer(ArenaLayout& arena, const program::MemoryNeed& need) {
+void account_layer(ArenaLayout& arena, const program::MemoryNeed& need, int64_t slots) {
   arena.persistent_bytes += need.persistent_bytes();
-  arena.slot_bytes += need.saved_bytes;
+  arena.saved_bytes += slots * need.saved_bytes;
   arena.work_bytes = std::max(arena.work_bytes, need.work_bytes);
   arena.gathered_bytes = std::max(arena.gathered_bytes, need.gathered_bytes);
   arena.unreduced_bytes = std::max(arena.unreduced_bytes, need.unreduced_bytes);
 }
 
-void account_flow(ArenaLayout& arena, int64_t activation_bytes, int64_t layers, int64_t stage,
-                  int64_t stages) {
-  arena.flow_buffers = std::min<int64_t>(2, layers - 1);
-  arena.flow_bytes = program::aligned(activation_bytes);
-  // Towards each neighbour one buffer to send from and one to receive into.
-  const int64_t neighbours = (stage > 0 ? 1 : 0) + (stage + 1 < stages ? 1 : 0);
-  arena.boundary_bytes = 2 * neighbours * program::aligned(activation_bytes);
+void account_flow(ArenaLayout& arena, int64_t index, int64_t bytes) {
+  auto& buffer = arena.flow_bytes[static_cast<size_t>(index % 2)];
+  buffer = std::max(buffer, program::aligned(bytes));
+}
+
+int64_t account_boundary(ArenaLayout& arena, int64_t bytes) {
+  const auto offset = arena.boundary_bytes;
+  arena.boundary_bytes += 2 * program::aligned(bytes);
+  return offset;
 }
 
 StageProgram lower_stage(const Plan& plan, const spec::ModelSpec& model, int64_t rank, core::DType dtype,
                          const program::WorkspaceRule& workspace) {
-  StageProgram result;
-  result.rank = rank;
-  result.stages = static_cast<int64_t>(plan.stages.size());
-  result.stage = plan.stage_of_rank(rank);
-  result.first_rank = result.stage * plan.ranks_per_stage();
-  const auto lanes = make_schedule(plan.schedule, {result.stages, plan.microbatches});
-  // The proof before every launch: no plan whose lanes could hang gets as far as memory.
-  if (const auto fault = find_fault(lanes))
-    throw core::InternalError(core::format("the schedule cannot be played: {}", *fault));
-  result.lane = lanes[static_cast<size_t>(result.stage)];
-  result.arena.slots = in_flight(result.lane);
-
-  std::map<std::pair<spec::LayerSpec, spec::LayerStrategy>, std::shared_ptr<const program::Program>> lowered;
-  const auto range = plan.stages[static_cast<size_t>(result.stage)];
-  for (auto layer = range.first; layer <= range.last; ++layer) {
-    const auto& spec = model.layers[static_cast<size_t>(layer)];
-    const auto context = context_of(plan, model, layer, rank, dtype);
-    auto& shared = lowered[{spec, context.strategy}];
-    if (!shared) shared = std::make_shared<const program::Program>(program::lower(spec, context, workspace));
-    LayerInstance instance;
-    instance.layer = layer;
-    instance.program = shared;
-    instance.persistent_offset = result.arena.persistent_bytes;
-    instance.saved_offset = result.arena.slot_bytes;
-    instance.tie_owner = owner_instance(*shared, model, result.layers);
-    account_layer(result.arena, shared->memory);
-    result.layers.push_back(std::move(instance));
-    result.samples = context.samples;
-    result.boundary_rows = context.samples * (model.seq / (context.strategy.ranks() / context.strategy.dp));
-    result.boundary_cols = spec.dims.hidden;
-  }
-  account_flow(result.arena, result.boundary_rows * result.boundary_cols * core::size_of(dtype), range.size(),
-               result.stage, result.stages);
-  return result;
+  return Lowering(plan, model, rank, dtype, workspace).run();
 }
 
 }  // namespace galvatron::plan

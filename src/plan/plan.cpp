@@ -73,17 +73,38 @@ bool positive(const spec::LayerStrategy& s) {
   return s.tp >= 1 && s.sp >= 1 && s.cp >= 1 && s.dp >= 1 && s.ep >= 1;
 }
 
+/// Whether stages and virtual stages divide the ranks at all.
+bool divides(const Plan& plan) {
+  const auto stages = static_cast<int64_t>(plan.stages.size());
+  return stages >= 1 && plan.virtual_stages >= 1 && stages % plan.virtual_stages == 0 &&
+         plan.world % plan.pipeline_ranks() == 0;
+}
+
+void check_pipeline(const Plan& plan, Faults& faults) {
+  const auto stages = static_cast<int64_t>(plan.stages.size());
+  if (plan.virtual_stages < 1) {
+    faults.add(format("virtual_stages = {} is not positive", plan.virtual_stages));
+  } else if (stages % plan.virtual_stages != 0) {
+    faults.add(format("{} stages are not a multiple of virtual_stages = {}", stages, plan.virtual_stages));
+  } else {
+    const auto ranks = plan.pipeline_ranks();
+    if (plan.world % ranks != 0) faults.add(format("{} stages do not divide {} ranks", ranks, plan.world));
+    if (plan.microbatches >= 1)
+      if (const auto reason = illegal_reason(plan.schedule, plan.pipeline())) faults.add(*reason);
+  }
+}
+
 void check_layer(const Plan& plan, const spec::ModelSpec& model, int64_t layer, Faults& faults) {
   const auto& strategy = plan.layers[static_cast<size_t>(layer)];
   const std::string where = layer_text(model, layer);
   check_axes(strategy, where, faults);
   if (!positive(strategy)) return;
-  const auto stages = static_cast<int64_t>(plan.stages.size());
-  if (stages >= 1 && plan.world % stages == 0 && strategy.ranks() != plan.ranks_per_stage())
+  if (divides(plan) && strategy.ranks() != plan.ranks_per_stage())
     faults.add(format(
-        "{}: tp × sp × cp × dp = {} × {} × {} × {} = {}, but a stage has {} ranks ({} ranks / {} stages)",
+        "{}: tp × sp × cp × dp = {} × {} × {} × {} = {}, but a stage has {} ranks ({} ranks / {} stages{})",
         where, strategy.tp, strategy.sp, strategy.cp, strategy.dp, strategy.ranks(), plan.ranks_per_stage(),
-        plan.world, stages));
+        plan.world, plan.stages.size(),
+        plan.virtual_stages > 1 ? format(" × {} virtual stages", plan.virtual_stages) : ""));
   if (plan.microbatches < 1 || plan.batch < 1 || plan.batch % plan.microbatches != 0) return;
   if (strategy.dp > plan.samples_per_micro()) {
     faults.add(
@@ -107,21 +128,6 @@ void check_layers(const Plan& plan, const spec::ModelSpec& model, Faults& faults
       continue;
     seen.emplace_back(spec, strategy);
     check_layer(plan, model, layer, faults);
-  }
-}
-
-/// All layers must split the tokens alike: nothing moves activations between different layouts.
-void check_layouts(const Plan& plan, const spec::ModelSpec& model, Faults& faults) {
-  const auto& first = plan.layers.front();
-  for (int64_t layer = 1; layer < model.size(); ++layer) {
-    const auto& strategy = plan.layers[static_cast<size_t>(layer)];
-    if (strategy.dp == first.dp && strategy.cp == first.cp) continue;
-    faults.add(
-        format("{} splits samples and positions as dp = {}, cp = {}, but {} as dp = {}, cp = {}; all layers "
-               "of a plan "
-               "must share dp and cp, because this version does not reshard activations",
-               layer_text(model, layer), strategy.dp, strategy.cp, layer_text(model, 0), first.dp, first.cp));
-    return;
   }
 }
 
@@ -150,14 +156,11 @@ int64_t Plan::stage_of_layer(int64_t layer) const {
 std::vector<std::string> faults_of(const Plan& plan, const spec::ModelSpec& model, int64_t world) {
   Faults faults;
   check_counts(plan, world, faults);
-  const auto stages = static_cast<int64_t>(plan.stages.size());
-  if (stages == 0) {
+  if (plan.stages.empty()) {
     faults.add("the plan has no stage");
   } else {
-    if (plan.world % stages != 0) faults.add(format("{} stages do not divide {} ranks", stages, plan.world));
+    check_pipeline(plan, faults);
     check_stages(plan, model, faults);
-    if (plan.microbatches >= 1)
-      if (const auto reason = illegal_reason(plan.schedule, {stages, plan.microbatches})) faults.add(*reason);
   }
   if (static_cast<int64_t>(plan.layers.size()) != model.size()) {
     faults.add(format("the plan has strategies for {} layers, but the model has {}", plan.layers.size(),
@@ -165,7 +168,6 @@ std::vector<std::string> faults_of(const Plan& plan, const spec::ModelSpec& mode
     return faults.take();
   }
   check_layers(plan, model, faults);
-  check_layouts(plan, model, faults);
   check_tie(plan, model, faults);
   return faults.take();
 }

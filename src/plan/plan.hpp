@@ -26,7 +26,7 @@ struct Term {
   bool operator==(const Term&) const = default;
 };
 
-/// What the cost model expects of one stage (of its fullest rank).
+/// What the cost model expects of one pipeline rank (of its fullest member), all its stages together.
 struct StagePrediction {
   double forward_seconds = 0;      ///< per micro-batch
   double backward_seconds = 0;     ///< per micro-batch
@@ -42,16 +42,21 @@ struct Plan {
   int64_t batch = 1;         ///< samples per step
   int64_t microbatches = 1;  ///< divides batch
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
+  int64_t virtual_stages = 1;  ///< stages per pipeline rank; stage k is on pipeline rank k mod P
   std::vector<StageLayers> stages;
   std::vector<spec::LayerStrategy> layers;   ///< one per layer of the model
   double predicted_step_seconds = 0;         ///< 0 = not priced
-  std::vector<StagePrediction> predictions;  ///< one per stage, or none
+  std::vector<StagePrediction> predictions;  ///< one per pipeline rank, or none
   std::string model_fingerprint;
   std::string profile_fingerprint;
 
-  int64_t ranks_per_stage() const { return world / static_cast<int64_t>(stages.size()); }
-  int64_t stage_of_rank(int64_t rank) const { return rank / ranks_per_stage(); }
+  int64_t pipeline_ranks() const { return static_cast<int64_t>(stages.size()) / virtual_stages; }
+  PipelineShape pipeline() const { return {pipeline_ranks(), microbatches, virtual_stages}; }
+  /// Every rank of the pipeline is this many ranks of the world, numbered in a row.
+  int64_t ranks_per_stage() const { return world / pipeline_ranks(); }
+  int64_t pipeline_rank_of(int64_t rank) const { return rank / ranks_per_stage(); }
   int64_t stage_of_layer(int64_t layer) const;
+  int64_t first_rank_of_stage(int64_t stage) const { return stage % pipeline_ranks() * ranks_per_stage(); }
   int64_t samples_per_micro() const { return batch / microbatches; }
   bool operator==(const Plan&) const = default;
 };

@@ -253,6 +253,7 @@ void read_plan(const toml::table& root, const spec::ModelSpec& model, Plan& plan
   plan.batch = fields.count("batch", 1);
   plan.microbatches = fields.count("microbatches", 1);
   plan.schedule = read_schedule(fields.find("schedule", true), problems);
+  plan.virtual_stages = fields.degree("virtual_stages", 1);
   plan.stages = read_stages(fields.find("stages", true), problems);
   plan.predicted_step_seconds = fields.amount("predicted_step_seconds");
   plan.model_fingerprint = fields.text("model_fingerprint", false);
@@ -263,9 +264,10 @@ void read_plan(const toml::table& root, const spec::ModelSpec& model, Plan& plan
   const auto* predictions = fields.find("prediction", false);
   for (const auto* table : tables_of(predictions, "prediction", problems))
     plan.predictions.push_back(read_prediction(*table, problems));
-  if (!plan.predictions.empty() && plan.predictions.size() != plan.stages.size())
-    problems.add(*predictions,
-                 format("{} predictions do not fit {} stages", plan.predictions.size(), plan.stages.size()));
+  const auto ranks = static_cast<int64_t>(plan.stages.size()) / plan.virtual_stages;
+  if (!plan.predictions.empty() && static_cast<int64_t>(plan.predictions.size()) != ranks)
+    problems.add(*predictions, format("{} predictions do not fit {} {}", plan.predictions.size(), ranks,
+                                      plan.virtual_stages > 1 ? "pipeline ranks" : "stages"));
   fields.refuse_unknown();
   if (root.contains("layer")) place_layers(runs, model, plan, problems);
 }

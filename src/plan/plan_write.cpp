@@ -64,9 +64,11 @@ std::string terms_text(std::string_view key, const std::vector<Term>& terms) {
   return out + "]\n";
 }
 
-std::string prediction_text(const StagePrediction& p, int64_t stage) {
+std::string prediction_text(const Plan& plan, size_t rank) {
+  const auto& p = plan.predictions[rank];
   std::string out =
-      format("\n[[prediction]]  # stage {}, {} a rank\n", stage, core::format_bytes(p.memory_bytes));
+      format("\n[[prediction]]  # {} {}, {} a rank\n", plan.virtual_stages > 1 ? "pipeline rank" : "stage",
+             rank, core::format_bytes(p.memory_bytes));
   out += format("forward_seconds = {}\nbackward_seconds = {}\nstep_seconds = {}\nmemory_bytes = {}\n",
                 p.forward_seconds, p.backward_seconds, p.step_seconds, p.memory_bytes);
   return out + terms_text("time_terms", p.time_terms) + terms_text("memory_terms", p.memory_terms);
@@ -83,15 +85,15 @@ std::string to_toml(const Plan& plan, const spec::ModelSpec& model) {
       "# How the ranks share the work. Layers are numbered over the model's whole list; ranges are "
       "inclusive.\n"
       "# Edit freely: the file is checked again when it is read. Predictions are for the reader only.\n";
-  out += format("version = {}\nworld = {}\nbatch = {}\nmicrobatches = {}\nschedule = {}\nstages = {}\n",
-                plan_file_version, plan.world, plan.batch, plan.microbatches, quoted(name_of(plan.schedule)),
-                stages_text(plan));
+  out += format("version = {}\nworld = {}\nbatch = {}\nmicrobatches = {}\nschedule = {}\n", plan_file_version,
+                plan.world, plan.batch, plan.microbatches, quoted(name_of(plan.schedule)));
+  if (plan.virtual_stages > 1) out += format("virtual_stages = {}\n", plan.virtual_stages);
+  out += format("stages = {}\n", stages_text(plan));
   out +=
       format("predicted_step_seconds = {}\nmodel_fingerprint = {}\nprofile_fingerprint = {}\n",
              plan.predicted_step_seconds, quoted(plan.model_fingerprint), quoted(plan.profile_fingerprint));
   out += layers_text(plan, model);
-  for (size_t s = 0; s < plan.predictions.size(); ++s)
-    out += prediction_text(plan.predictions[s], static_cast<int64_t>(s));
+  for (size_t s = 0; s < plan.predictions.size(); ++s) out += prediction_text(plan, s);
   return out;
 }
 

@@ -83,7 +83,8 @@ struct FillAttributes {
 };
 /// all_gather, reduce_scatter, all_to_all and shift read and write whole operands; all_reduce works in place
 /// on its single write. reduce_scatter may write its own block of what it reads. With a ticket the step only
-/// starts (shift): the wait step with that ticket ends it and names the same operands.
+/// starts (shift): the wait step with that ticket ends it and names the same operands. exchange has
+/// a read for each member that it sends to and a write for each that it receives from.
 struct CollectiveAttributes {
   core::CollectiveKind kind = core::CollectiveKind::all_reduce;
   core::ReduceOp reduce = core::ReduceOp::sum;
@@ -91,6 +92,7 @@ struct CollectiveAttributes {
   int32_t ranks = 1;      ///< members of the group
   bool gradient = false;  ///< gradient and parameter traffic, apart from the layers' own
   int32_t ticket = -1;
+  std::vector<int32_t> to = {}, from = {};  ///< exchange: the member of each read, of each write
 };
 struct OptimizerAttributes {
   std::vector<core::DecayRange> decay;  ///< relative to the operands

@@ -24,6 +24,7 @@ enum class Storage : uint8_t {
            ///< slice
   saved,   ///< from a micro-batch's forward to its backward
   work,    ///< inside one phase of one layer
+  input,   ///< what comes from the layer before, where it is not saved: a transition's
   output,  ///< the layer's result: the next layer's saved input, or the buffer it is sent from
   output_gradient,  ///< the gradient that backward starts from
   input_gradient,   ///< the gradient that backward ends with

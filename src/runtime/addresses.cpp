@@ -43,6 +43,8 @@ std::byte* LayerAddresses::base_of(const program::Value& value) const {
       return saved;
     case Storage::work:
       return work;
+    case Storage::input:
+      return input;
     case Storage::output:
       return output;
     case Storage::output_gradient:

@@ -35,6 +35,7 @@ struct LayerAddresses {
   std::vector<GroupAddresses> groups;
   std::byte* saved = nullptr;  ///< of this layer in the current slot
   std::byte* work = nullptr;
+  std::byte* input = nullptr;  ///< of a transition
   std::byte* output = nullptr;
   std::byte* output_gradient = nullptr;
   std::byte* input_gradient = nullptr;

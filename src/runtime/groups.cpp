@@ -1,9 +1,12 @@
-// Axis sets become rank lists here. The tie axis joins the holders on the first and the last stage.
+// Axis sets become rank lists here. The tie axis joins the holders of the model's two ends, which are on the
+// first and the last rank of the pipeline.
 
 #include "runtime/groups.hpp"
 
 #include <algorithm>
 #include <set>
+
+#include "plan/flow.hpp"
 
 namespace galvatron::runtime {
 namespace {
@@ -14,14 +17,14 @@ using spec::AxisSet;
 
 std::vector<int> ranks_of(const plan::Plan& plan, const spec::LayerStrategy& strategy, int64_t rank,
                           AxisSet axes) {
-  const auto per_stage = plan.ranks_per_stage(), stages = static_cast<int64_t>(plan.stages.size());
-  auto in_stage = [&](int64_t stage) {
-    const auto same_place = stage * per_stage + rank % per_stage;
-    return spec::MeshShape(strategy, stage * per_stage).group_of(same_place, axes);
+  const auto per_stage = plan.ranks_per_stage();
+  auto on = [&](int64_t pipeline_rank) {
+    const auto same_place = pipeline_rank * per_stage + rank % per_stage;
+    return spec::MeshShape(strategy, pipeline_rank * per_stage).group_of(same_place, axes);
   };
-  if (!axes.contains(Axis::tie)) return in_stage(plan.stage_of_rank(rank));
-  auto ranks = in_stage(0);
-  const auto last = in_stage(stages - 1);
+  if (!axes.contains(Axis::tie)) return on(plan.pipeline_rank_of(rank));
+  auto ranks = on(0);
+  const auto last = on(plan.pipeline_ranks() - 1);
   ranks.insert(ranks.end(), last.begin(), last.end());
   return ranks;
 }
@@ -44,16 +47,22 @@ std::vector<comm::MeshGroup> groups_of(const plan::Plan& plan, const spec::Model
   const auto whole_stage = replicas | AxisSet(Axis::tp);
   for (int64_t layer = 0; layer < model.size(); ++layer) {
     const auto& strategy = plan.layers[static_cast<size_t>(layer)];
-    const auto first = plan.stage_of_layer(layer) * plan.ranks_per_stage();
+    const auto first = plan.first_rank_of_stage(plan.stage_of_layer(layer));
     for (auto rank = first; rank < first + plan.ranks_per_stage(); ++rank) {
       for (const auto axis : {Axis::tp, Axis::sp, Axis::cp})
         add(TrafficClass::layer, ranks_of(plan, strategy, rank, axis));
       add(TrafficClass::gradient, ranks_of(plan, strategy, rank, replicas));
       add(TrafficClass::gradient, ranks_of(plan, strategy, rank, whole_stage));
-      if (plan.stages.size() > 1 && model.tied() && (layer == 0 || layer == model.size() - 1))
+      if (plan.pipeline_ranks() > 1 && model.tied() && (layer == 0 || layer == model.size() - 1))
         add(TrafficClass::gradient, ranks_of(plan, strategy, rank, replicas | AxisSet(Axis::tie)));
     }
   }
+  // Activations change their layout among all ranks of a stage.
+  for (size_t stage = 0; stage < plan.stages.size(); ++stage)
+    for (const auto& item : plan::flow_of(plan, static_cast<int64_t>(stage)))
+      if (item.is_transition())
+        add(TrafficClass::layer,
+            ranks_of(plan, item.to, plan.first_rank_of_stage(static_cast<int64_t>(stage)), whole_stage));
   for (int64_t rank = 0; rank < plan.world; ++rank) add(TrafficClass::pipeline, pipeline_of(plan, rank));
   return {groups.begin(), groups.end()};
 }

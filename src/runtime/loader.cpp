@@ -15,38 +15,46 @@ Loader::Loader(const store::Dataset& data, SampleOffset offset_of, const plan::P
       offset_of_(std::move(offset_of)),
       samples_per_micro_(plan.samples_per_micro()),
       seq_(model.seq),
-      rank_(rank),
-      stage_first_rank_(plan.stage_of_rank(rank) * plan.ranks_per_stage()),
-      token_strategy_(plan.layers.front()),
-      label_strategy_(plan.layers.back()),
+      tokens_(share_of(plan, plan.layers.front(), rank)),
+      labels_(share_of(plan, plan.layers.back(), rank)),
       window_(static_cast<size_t>(model.seq + 1)) {}
 
+Loader::Share Loader::share_of(const plan::Plan& plan, const spec::LayerStrategy& strategy,
+                               int64_t rank) const {
+  const auto first_rank = plan.pipeline_rank_of(rank) * plan.ranks_per_stage();
+  auto coordinate = spec::MeshShape(strategy, first_rank).coordinate_of(rank);
+  const spec::TokenLayout layout{samples_per_micro_, seq_, strategy};
+  Share share;
+  share.samples = layout.samples_of(coordinate.dp);
+  for (coordinate.tp = 0; coordinate.tp < strategy.tp; ++coordinate.tp)
+    share.pieces.push_back(layout.positions_of(coordinate));
+  for (const auto& range : share.pieces.front()) share.length += range.size();
+  return share;
+}
+
 void Loader::tokens(int64_t micro, device::TensorView out) {
-  fill(micro, 0, token_strategy_, out);
+  fill(micro, 0, tokens_, out);
 }
 
 void Loader::labels(int64_t micro, device::TensorView out) {
-  fill(micro, 1, label_strategy_, out);
+  fill(micro, 1, labels_, out);
 }
 
-void Loader::fill(int64_t micro, int64_t shift, const spec::LayerStrategy& strategy, device::TensorView out) {
-  const auto coordinate = spec::MeshShape(strategy, stage_first_rank_).coordinate_of(rank_);
-  const spec::TokenLayout layout{samples_per_micro_, seq_, strategy};
-  const auto samples = layout.samples_of(coordinate.dp);
-  const auto ranges = layout.gathered_positions_of(coordinate);
-  GALV_ASSERT(ranges.size() == 1 && out.cols == samples.size() * ranges[0].size(), out.cols, samples.size());
-  const auto length = ranges[0].size() / strategy.tp;
+void Loader::fill(int64_t micro, int64_t shift, const Share& share, device::TensorView out) {
+  const auto pieces = static_cast<int64_t>(share.pieces.size());
+  GALV_ASSERT(out.cols == pieces * share.samples.size() * share.length, out.cols, pieces, share.length);
   auto* ids = out.as<int32_t>();
-  for (auto s = samples.begin; s < samples.end; ++s) {
+  for (auto s = share.samples.begin; s < share.samples.end; ++s) {
     const auto offset = offset_of_(first_sample_ + micro * samples_per_micro_ + s);
     if (offset < 0)
       std::fill(window_.begin(), window_.end(), shift == 0 ? 0 : -1);
     else
       data_.read(offset, window_);
-    for (int64_t piece = 0; piece < strategy.tp; ++piece) {
-      const auto row = (piece * samples.size() + s - samples.begin) * length;
-      const auto* from = window_.data() + ranges[0].begin + piece * length + shift;
-      std::copy(from, from + length, ids + row);
+    const auto* from = window_.data() + shift;
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      auto* row = ids + (piece * share.samples.size() + s - share.samples.begin) * share.length;
+      for (const auto& range : share.pieces[static_cast<size_t>(piece)])
+        row = std::copy(from + range.begin, from + range.end, row);
     }
   }
 }

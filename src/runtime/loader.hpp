@@ -18,7 +18,6 @@ using SampleOffset = std::function<int64_t(int64_t sample)>;
 
 class Loader final : public MicroBatchSource {
  public:
-  /// `first`, `last`: the strategies of the layers that read tokens and labels.
   Loader(const store::Dataset& data, SampleOffset offset_of, const plan::Plan& plan,
          const spec::ModelSpec& model, int64_t rank);
 
@@ -29,12 +28,20 @@ class Loader final : public MicroBatchSource {
   void labels(int64_t micro, device::TensorView out) override;
 
  private:
-  void fill(int64_t micro, int64_t shift, const spec::LayerStrategy& strategy, device::TensorView out);
+  /// What this rank's tensor-parallel group reads of a micro-batch.
+  struct Share {
+    spec::Range samples;
+    /// Positions of each piece; one may lie in both halves of a context-parallel block.
+    std::vector<std::vector<spec::Range>> pieces;
+    int64_t length = 0;  ///< positions of a piece
+  };
+  Share share_of(const plan::Plan& plan, const spec::LayerStrategy& strategy, int64_t rank) const;
+  void fill(int64_t micro, int64_t shift, const Share& share, device::TensorView out);
 
   const store::Dataset& data_;
   SampleOffset offset_of_;
-  int64_t samples_per_micro_, seq_, rank_, stage_first_rank_;
-  spec::LayerStrategy token_strategy_, label_strategy_;
+  int64_t samples_per_micro_, seq_;
+  Share tokens_, labels_;
   int64_t first_sample_ = 0;
   std::vector<int32_t> window_;
 };

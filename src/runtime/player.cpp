@@ -1,5 +1,6 @@
-// Receives are posted one message ahead; sends are under way while the next action runs. Slots take turns:
-// with k micro-batches in flight, micro-batch i uses slot i mod k.
+// Receives are posted one message ahead per channel; sends are under way while the next action runs. Slots
+// take turns: with k micro-batches of a chunk in flight, micro-batch i uses slot i mod k. Without overlap
+// receives stay posted ahead, else two neighbours that both send would wait for each other.
 
 #include "runtime/player.hpp"
 
@@ -7,118 +8,166 @@
 
 namespace galvatron::runtime {
 
-using Boundary = Stage::Boundary;
+using plan::Action;
+using plan::ActionKind;
 using program::Phase;
 
 Player::Player(Stage& stage, StepPlayer& steps, comm::Communicator& pipeline, SectionTimes& times,
-               std::function<void(std::string_view)> pat)
+               std::function<void(std::string_view)> pat, Overlap overlap)
     : stage_(stage),
       steps_(steps),
       pipeline_(pipeline),
       times_(times),
       pat_(std::move(pat)),
-      previous_(static_cast<int>(stage.program().stage) - 1),
-      next_(static_cast<int>(stage.program().stage) + 1) {}
+      overlap_(overlap),
+      traffic_(stage.program().chunks.size()) {
+  const auto ranks = stage.program().pipeline.ranks, rank = stage.program().pipeline_rank;
+  previous_ = static_cast<int>((rank + ranks - 1) % ranks);
+  next_ = static_cast<int>((rank + 1) % ranks);
+  if (overlap == Overlap::on && ranks > 1) steps_.set_progress([this] { progress(); });
+}
 
 void Player::wait(comm::Pending& pending) {
   const Timed timed(times_, Section::pipeline_wait);
   pending.wait();
 }
 
-void Player::post_receive(comm::Pending& pending, Boundary which, int peer, int64_t& remaining) {
-  if (remaining == 0) return;
-  --remaining;
-  pending = pipeline_.receive(stage_.boundary(which), peer);
+void Player::progress() {
+  for (auto& t : traffic_)
+    for (auto* pending : {&t.input, &t.output_gradient, &t.output, &t.input_gradient}) pending->test();
 }
 
-void Player::send(comm::Pending& pending, Boundary which, int peer) {
-  pending = pipeline_.send(stage_.boundary(which), peer);
+int64_t Player::slot_of(const Action& action) const {
+  return action.micro % stage_.chunk(action.chunk).slots;
 }
 
-void Player::receive_input(int64_t slot) {
-  wait(input_);
-  steps_.copy(stage_.boundary(Boundary::receive_input), stage_.received_input(slot));
-  post_receive(input_, Boundary::receive_input, previous_, inputs_left_);
+void Player::post_input(int64_t chunk) {
+  auto& t = traffic_[static_cast<size_t>(chunk)];
+  if (t.inputs_left == 0) return;
+  --t.inputs_left;
+  const auto route = plan::route_of({ActionKind::forward, 0, static_cast<int32_t>(chunk)},
+                                    stage_.program().pipeline_rank, stage_.program().pipeline);
+  t.input = pipeline_.receive(stage_.message(chunk, Message::input), previous_, static_cast<int>(route.from));
 }
 
-void Player::run_forward_layers(int64_t slot, Phase phase, Section section) {
-  for (size_t i = 0; i < stage_.layers(); ++i) {
-    auto& at = stage_.addresses(i, slot);
-    if (i + 1 < stage_.layers()) {
-      at.output = stage_.input(i + 1, slot);
-    } else if (!stage_.last()) {
-      wait(output_);  // the buffer may still be on its way
-      at.output = stage_.boundary_place(Boundary::send_output);
+void Player::post_output_gradient(int64_t chunk) {
+  auto& t = traffic_[static_cast<size_t>(chunk)];
+  if (t.gradients_left == 0) return;
+  --t.gradients_left;
+  const auto route = plan::route_of({ActionKind::backward, 0, static_cast<int32_t>(chunk)},
+                                    stage_.program().pipeline_rank, stage_.program().pipeline);
+  t.output_gradient =
+      pipeline_.receive(stage_.message(chunk, Message::output_gradient), next_, static_cast<int>(route.from));
+}
+
+void Player::send(comm::Pending& pending, const Action& action, Message which, int peer) {
+  const auto route = plan::route_of(action, stage_.program().pipeline_rank, stage_.program().pipeline);
+  pending = pipeline_.send(stage_.message(action.chunk, which), peer, static_cast<int>(route.to));
+  if (overlap_ == Overlap::off) wait(pending);
+}
+
+void Player::open(int64_t inputs, int64_t gradients) {
+  for (size_t c = 0; c < traffic_.size(); ++c) {
+    const auto chunk = static_cast<int64_t>(c);
+    traffic_[c].inputs_left = stage_.chunk(chunk).input.present() ? inputs : 0;
+    traffic_[c].gradients_left = stage_.chunk(chunk).output.present() ? gradients : 0;
+    post_input(chunk);
+    post_output_gradient(chunk);
+  }
+  stage_.loss() = 0.0;
+}
+
+void Player::close() {
+  for (auto& t : traffic_) {
+    wait(t.output);
+    wait(t.input_gradient);
+  }
+}
+
+void Player::feed(const Action& action, MicroBatchSource& source) {
+  const auto& chunk = stage_.chunk(action.chunk);
+  const auto slot = slot_of(action);
+  const auto first = static_cast<size_t>(chunk.first);
+  pat_(core::format("forward of micro-batch {} on stage {}", action.micro, chunk.stage));
+  if (!chunk.input.present()) {
+    const Timed timed(times_, Section::data_wait);
+    source.tokens(action.micro, stage_.tokens(first, slot));
+  } else {
+    wait(traffic(action).input);
+    if (stage_.saves_input(first)) {
+      steps_.copy(stage_.message(action.chunk, Message::input), stage_.received_input(first, slot));
+      post_input(action.chunk);
+    }
+  }
+  if (!chunk.output.present()) {
+    const Timed timed(times_, Section::data_wait);
+    source.labels(action.micro, stage_.labels(first + static_cast<size_t>(chunk.size) - 1, slot));
+  }
+}
+
+void Player::forward(const Action& action, Phase phase, Section section) {
+  const auto& chunk = stage_.chunk(action.chunk);
+  const auto slot = slot_of(action);
+  auto& t = traffic(action);
+  for (int64_t number = 0; number < chunk.size; ++number) {
+    const auto layer = static_cast<size_t>(chunk.first + number);
+    const bool moves = stage_.program().layers[layer].layer == plan::FlowItem::transition;
+    auto& at = stage_.addresses(layer, slot);
+    if (moves)
+      at.input = number == 0 ? stage_.message_place(action.chunk, Message::input) : stage_.flow(number - 1);
+    if (number + 1 < chunk.size) {
+      at.output = stage_.saves_input(layer + 1) ? stage_.saved_input(layer + 1, slot) : stage_.flow(number);
+    } else if (chunk.output.present()) {
+      wait(t.output);  // the buffer may still be on its way
+      at.output = stage_.message_place(action.chunk, Message::output);
     }
     steps_.play_micro(at, phase, section);
+    if (moves && number == 0) post_input(action.chunk);
   }
-  if (!stage_.last()) send(output_, Boundary::send_output, next_);
+  if (chunk.output.present()) send(t.output, action, Message::output, next_);
 }
 
-void Player::feed(int64_t micro, MicroBatchSource& source) {
-  const auto slot = micro % stage_.program().arena.slots;
-  pat_(core::format("forward of micro-batch {} on stage {}", micro, stage_.program().stage));
-  if (stage_.first()) {
-    const Timed timed(times_, Section::data_wait);
-    source.tokens(micro, stage_.tokens(slot));
-  } else {
-    receive_input(slot);
-  }
-  if (stage_.last()) {
-    const Timed timed(times_, Section::data_wait);
-    source.labels(micro, stage_.labels(slot));
+void Player::bind_backward(LayerAddresses& at, const Action& action, int64_t number) {
+  const auto& chunk = stage_.chunk(action.chunk);
+  if (number + 1 < chunk.size)
+    at.output_gradient = stage_.flow(number);
+  else if (chunk.output.present())
+    at.output_gradient = stage_.message_place(action.chunk, Message::output_gradient);
+  if (number > 0) {
+    at.input_gradient = stage_.flow(number - 1);
+  } else if (chunk.input.present()) {
+    wait(traffic(action).input_gradient);
+    at.input_gradient = stage_.message_place(action.chunk, Message::input_gradient);
   }
 }
 
-void Player::backward(int64_t micro, bool last) {
-  const auto slot = micro % stage_.program().arena.slots;
-  pat_(core::format("backward of micro-batch {} on stage {}", micro, stage_.program().stage));
-  if (!stage_.last()) wait(output_gradient_);
-  for (auto i = static_cast<int64_t>(stage_.layers()) - 1; i >= 0; --i) {
-    auto& at = stage_.addresses(static_cast<size_t>(i), slot);
-    const bool top = i + 1 == static_cast<int64_t>(stage_.layers());
-    if (!top)
-      at.output_gradient = stage_.flow(i);
-    else if (!stage_.last())
-      at.output_gradient = stage_.boundary_place(Boundary::receive_output_gradient);
-    if (i > 0) {
-      at.input_gradient = stage_.flow(i - 1);
-    } else if (!stage_.first()) {
-      wait(input_gradient_);
-      at.input_gradient = stage_.boundary_place(Boundary::send_input_gradient);
-    }
+void Player::backward(const Action& action, bool last) {
+  const auto& chunk = stage_.chunk(action.chunk);
+  auto& t = traffic(action);
+  pat_(core::format("backward of micro-batch {} on stage {}", action.micro, chunk.stage));
+  if (chunk.output.present()) wait(t.output_gradient);
+  for (auto number = chunk.size - 1; number >= 0; --number) {
+    auto& at = stage_.addresses(static_cast<size_t>(chunk.first + number), slot_of(action));
+    bind_backward(at, action, number);
     steps_.play_micro(at, Phase::backward, Section::backward);
-    if (top && !stage_.last())
-      post_receive(output_gradient_, Boundary::receive_output_gradient, next_, gradients_left_);
+    if (number + 1 == chunk.size && chunk.output.present()) post_output_gradient(action.chunk);
     if (last) steps_.play(at, Phase::sync, Section::gradient_sync);
   }
-  if (!stage_.first()) send(input_gradient_, Boundary::send_input_gradient, previous_);
+  if (chunk.input.present()) send(t.input_gradient, action, Message::input_gradient, previous_);
 }
 
 void Player::play_lane(MicroBatchSource& source) {
-  const auto& lane = stage_.program().lane;
-  int64_t micros = 0, last_backward = 0;
-  for (size_t at = 0; at < lane.size(); ++at) {
-    if (lane[at].kind == plan::ActionKind::forward)
-      ++micros;
-    else
-      last_backward = static_cast<int64_t>(at);
-  }
-  inputs_left_ = stage_.first() ? 0 : micros;
-  gradients_left_ = stage_.last() ? 0 : micros;
-  post_receive(input_, Boundary::receive_input, previous_, inputs_left_);
-  post_receive(output_gradient_, Boundary::receive_output_gradient, next_, gradients_left_);
-  stage_.loss() = 0.0;
-  for (size_t at = 0; at < lane.size(); ++at) {
-    if (lane[at].kind == plan::ActionKind::forward) {
-      feed(lane[at].micro, source);
-      run_forward_layers(lane[at].micro % stage_.program().arena.slots, Phase::forward, Section::forward);
+  const auto micros = stage_.program().pipeline.micros;
+  open(micros, micros);
+  for (const auto& action : stage_.program().lane) {
+    if (action.kind == ActionKind::forward) {
+      feed(action, source);
+      forward(action, Phase::forward, Section::forward);
     } else {
-      backward(lane[at].micro, static_cast<int64_t>(at) == last_backward);
+      backward(action, action.micro + 1 == micros);
     }
   }
-  wait(output_);
-  wait(input_gradient_);
+  close();
 }
 
 void Player::measure_gradients() {
@@ -142,14 +191,14 @@ void Player::restore() {
 }
 
 void Player::evaluate(MicroBatchSource& source, int64_t micros) {
-  inputs_left_ = stage_.first() ? 0 : micros;
-  post_receive(input_, Boundary::receive_input, previous_, inputs_left_);
-  stage_.loss() = 0.0;
-  for (int64_t micro = 0; micro < micros; ++micro) {
-    feed(micro, source);
-    run_forward_layers(micro % stage_.program().arena.slots, Phase::evaluate, Section::evaluate);
+  auto shape = stage_.program().pipeline;
+  shape.micros = micros;
+  open(micros, 0);
+  for (const auto& action : plan::evaluation_lane(shape)) {
+    feed(action, source);
+    forward(action, Phase::evaluate, Section::evaluate);
   }
-  wait(output_);
+  close();
 }
 
 }  // namespace galvatron::runtime

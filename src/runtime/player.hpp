@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "runtime/stage.hpp"
 #include "runtime/step_player.hpp"
@@ -20,11 +21,15 @@ class MicroBatchSource {
   virtual void labels(int64_t micro, device::TensorView out) = 0;
 };
 
+/// on: messages between stages travel while the next actions are computed. off: a message is waited for
+/// where it is sent. The same bits either way.
+enum class Overlap : uint8_t { off, on };
+
 class Player {
  public:
   /// `pipeline`: this rank's place in every stage. `pat` tells the watchdog what is being done.
   Player(Stage& stage, StepPlayer& steps, comm::Communicator& pipeline, SectionTimes& times,
-         std::function<void(std::string_view)> pat);
+         std::function<void(std::string_view)> pat, Overlap overlap);
 
   /// Forward and backward of all micro-batches, and the gradient sync of each layer after its last backward.
   void play_lane(MicroBatchSource& source);
@@ -38,23 +43,40 @@ class Player {
   void evaluate(MicroBatchSource& source, int64_t micros);
 
  private:
+  using Message = Stage::Message;
+
+  /// Messages of one chunk: those sent may still be under way, those received are posted one ahead.
+  struct Traffic {
+    comm::Pending input, output_gradient;
+    comm::Pending output, input_gradient;
+    int64_t inputs_left = 0, gradients_left = 0;
+  };
+  Traffic& traffic(const plan::Action& action) { return traffic_[static_cast<size_t>(action.chunk)]; }
+
+  void open(int64_t inputs, int64_t gradients);
+  void close();
   /// Tokens, labels or the previous stage's activation into the micro-batch's slot.
-  void feed(int64_t micro, MicroBatchSource& source);
-  void backward(int64_t micro, bool last);
-  void run_forward_layers(int64_t slot, program::Phase phase, Section section);
-  void receive_input(int64_t slot);
-  void post_receive(comm::Pending& pending, Stage::Boundary which, int peer, int64_t& remaining);
+  void feed(const plan::Action& action, MicroBatchSource& source);
+  void forward(const plan::Action& action, program::Phase phase, Section section);
+  void backward(const plan::Action& action, bool last);
+  void bind_backward(LayerAddresses& at, const plan::Action& action, int64_t number);
+
+  int64_t slot_of(const plan::Action& action) const;
+  void post_input(int64_t chunk);
+  void post_output_gradient(int64_t chunk);
+  void send(comm::Pending& pending, const plan::Action& action, Message which, int peer);
   void wait(comm::Pending& pending);
-  void send(comm::Pending& pending, Stage::Boundary which, int peer);
+  /// Lets messages under way move on; called between steps.
+  void progress();
 
   Stage& stage_;
   StepPlayer& steps_;
   comm::Communicator& pipeline_;
   SectionTimes& times_;
   std::function<void(std::string_view)> pat_;
+  Overlap overlap_;
   int previous_, next_;
-  comm::Pending input_, output_, output_gradient_, input_gradient_;
-  int64_t inputs_left_ = 0, gradients_left_ = 0;
+  std::vector<Traffic> traffic_;  ///< per chunk
 };
 
 }  // namespace galvatron::runtime

@@ -61,7 +61,8 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
     return groups_->find(strategy, collective);
   };
   steps_ = std::make_unique<StepPlayer>(kernels, *stream_, find, times_);
-  player_ = std::make_unique<Player>(*stage_, *steps_, groups_->pipeline(), times_, options.pat);
+  player_ = std::make_unique<Player>(*stage_, *steps_, groups_->pipeline(), times_, options.pat,
+                                     options.overlap_pipeline);
   restore();
 }
 
@@ -136,9 +137,9 @@ void Session::require_finite(double loss, double squares) {
     if (std::isfinite(loss) && std::isfinite(squares)) return;
     throw core::Error(
         core::ExitCode::numerical,
-        core::format("not finite: loss sum {}, squared gradient norm {} on stage {}, where backward "
+        core::format("not finite: loss sum {}, squared gradient norm {} on pipeline rank {}, where backward "
                      "met it first in {}; {}",
-                     loss, squares, stage_->program().stage, first_non_finite(), advice));
+                     loss, squares, stage_->program().pipeline_rank, first_non_finite(), advice));
   });
   world_.agree("", [] {
     throw core::Error(core::ExitCode::numerical,

@@ -38,6 +38,7 @@ struct SessionOptions {
   core::DType dtype = core::DType::f32;
   LossScale loss_scale = {};
   uint64_t seed = 1234;
+  Overlap overlap_pipeline = Overlap::on;
   std::function<void(std::string_view)> pat = [](std::string_view) {};
   /// Called in every step when gradients are reduced and not yet applied.
   std::function<void()> before_update = [] {};

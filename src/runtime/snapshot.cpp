@@ -66,6 +66,7 @@ std::vector<store::Piece> collect(Stage& stage, const spec::ModelSpec& model,
   for (size_t i = 0; i < tensors.size(); ++i) index[tensors[i].name] = static_cast<int64_t>(i);
   std::vector<store::Piece> pieces;
   for (size_t i = 0; i < stage.layers(); ++i) {
+    if (stage.program().layers[i].layer == plan::FlowItem::transition) continue;
     const auto& at = stage.addresses(i, 0);
     const auto& layer = model.names[static_cast<size_t>(stage.program().layers[i].layer)];
     for (size_t g = 0; g < at.groups.size(); ++g) {

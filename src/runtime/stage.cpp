@@ -1,5 +1,5 @@
-// The arena in the order of its regions: persistent, slots, scratch (work, gathered, unreduced, flow),
-// boundary.
+// The arena in the order of its regions: persistent, slots of each chunk, scratch (work, gathered, unreduced,
+// flow), boundary.
 
 #include "runtime/stage.hpp"
 
@@ -47,12 +47,15 @@ void Stage::lay_out() {
   const auto& a = program_.arena;
   auto region = [&](int64_t bytes) { return base_ + water_->add_region(bytes); };
   persistent_ = region(a.persistent_bytes);
-  slots_ = region(a.slots * a.slot_bytes);
+  for (const auto& chunk : program_.chunks) slots_.push_back(region(chunk.slots * chunk.slot_bytes));
   work_ = region(a.work_bytes);
   gathered_ = region(a.gathered_bytes);
   unreduced_ = region(a.unreduced_bytes);
-  flow_ = region(a.flow_buffers * a.flow_bytes);
+  flow_ = region(a.flow_bytes[0]);
+  region(a.flow_bytes[1]);
   boundary_ = region(a.boundary_bytes);
+  for (size_t c = 0; c < program_.chunks.size(); ++c)
+    chunk_of_.insert(chunk_of_.end(), static_cast<size_t>(program_.chunks[c].size), static_cast<int64_t>(c));
   for (const auto& layer : program_.layers) {
     LayerAddresses at;
     at.program = layer.program.get();
@@ -122,52 +125,60 @@ void Stage::initialise_group(size_t layer, size_t number, const spec::ModelSpec&
 
 LayerAddresses& Stage::addresses(size_t layer, int64_t slot) {
   auto& at = addresses_[layer];
-  at.saved = slots_ + slot * program_.arena.slot_bytes + program_.layers[layer].saved_offset;
-  at.output = at.output_gradient = at.input_gradient = nullptr;
+  const auto owner = static_cast<size_t>(chunk_of_[layer]);
+  at.saved = slots_[owner] + slot * program_.chunks[owner].slot_bytes + program_.layers[layer].saved_offset;
+  at.input = at.output = at.output_gradient = at.input_gradient = nullptr;
   return at;
 }
 
-std::byte* Stage::input(size_t layer, int64_t slot) {
+bool Stage::saves_input(size_t layer) const {
   const auto& program = *addresses_[layer].program;
-  return slots_ + slot * program_.arena.slot_bytes + program_.layers[layer].saved_offset +
-         program.value(program.input).offset;
+  return program.input != program::no_value &&
+         program.value(program.input).storage == program::Storage::saved;
 }
 
-device::TensorView Stage::received_input(int64_t slot) {
-  const auto id = addresses_[0].program->input;
-  const auto& value = addresses_[0].program->value(id);
-  return addresses(0, slot).view({id, 0, value.rows, 0, value.cols});
+std::byte* Stage::saved_input(size_t layer, int64_t slot) {
+  GALV_ASSERT(saves_input(layer), layer);
+  const auto& at = addresses(layer, slot);
+  return at.saved + at.program->value(at.program->input).offset;
 }
 
-device::TensorView Stage::tokens(int64_t slot) {
-  auto& at = addresses(0, slot);
-  const auto& value = at.program->value(at.program->tokens);
-  return at.view({at.program->tokens, 0, 1, 0, value.cols});
+device::TensorView Stage::received_input(size_t layer, int64_t slot) {
+  const auto& at = addresses(layer, slot);
+  const auto& value = at.program->value(at.program->input);
+  return at.view({at.program->input, 0, value.rows, 0, value.cols});
 }
 
-device::TensorView Stage::labels(int64_t slot) {
-  auto& at = addresses(layers() - 1, slot);
-  const auto& value = at.program->value(at.program->labels);
-  return at.view({at.program->labels, 0, 1, 0, value.cols});
+device::TensorView Stage::ids(size_t layer, int64_t slot, program::ValueId program::Program::*which) {
+  const auto& at = addresses(layer, slot);
+  const auto id = at.program->*which;
+  return at.view({id, 0, 1, 0, at.program->value(id).cols});
 }
 
-int64_t Stage::boundary_bytes() const {
-  return program_.boundary_rows * program_.boundary_cols * core::size_of(addresses_[0].program->dtype);
+device::TensorView Stage::tokens(size_t layer, int64_t slot) {
+  return ids(layer, slot, &program::Program::tokens);
 }
 
-std::byte* Stage::boundary_place(Boundary which) {
-  // The previous stage's two buffers come first, where there is one.
-  const bool towards_next = which == Boundary::send_output || which == Boundary::receive_output_gradient;
-  const bool sends = which == Boundary::send_output || which == Boundary::send_input_gradient;
-  const int64_t index = (towards_next && !first() ? 2 : 0) + (sends ? 1 : 0);
-  return boundary_ + index * program::aligned(boundary_bytes());
+device::TensorView Stage::labels(size_t layer, int64_t slot) {
+  return ids(layer, slot, &program::Program::labels);
 }
 
-device::TensorView Stage::boundary(Boundary which) {
-  auto* place = boundary_place(which);
-  water_->touch(place - base_, place - base_ + boundary_bytes());
-  return device::matrix(memory_ == Memory::real ? place : nullptr, addresses_[0].program->dtype,
-                        program_.boundary_rows, program_.boundary_cols);
+std::byte* Stage::message_place(int64_t chunk, Message which) {
+  const auto& owner = this->chunk(chunk);
+  const bool inwards = which == Message::input || which == Message::input_gradient;
+  const auto& end = inwards ? owner.input : owner.output;
+  GALV_ASSERT(end.present(), chunk, static_cast<int>(which));
+  const bool activation = which == Message::input || which == Message::output;
+  return boundary_ + (activation ? end.activation_offset : end.gradient_offset);
+}
+
+device::TensorView Stage::message(int64_t chunk, Message which) {
+  auto* place = message_place(chunk, which);
+  const auto& owner = this->chunk(chunk);
+  const auto& end = which == Message::input || which == Message::input_gradient ? owner.input : owner.output;
+  const auto dtype = addresses_[0].program->dtype;
+  water_->touch(place - base_, place - base_ + end.rows * end.cols * core::size_of(dtype));
+  return device::matrix(memory_ == Memory::real ? place : nullptr, dtype, end.rows, end.cols);
 }
 
 int64_t Stage::high_water_bytes() const {

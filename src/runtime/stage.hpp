@@ -20,30 +20,35 @@ class Stage {
   Stage(device::Device& device, plan::StageProgram program);
 
   const plan::StageProgram& program() const { return program_; }
+  /// Layers and transitions of all chunks, chunk after chunk.
   size_t layers() const { return program_.layers.size(); }
-  bool first() const { return program_.stage == 0; }
-  bool last() const { return program_.stage + 1 == program_.stages; }
+  const plan::Chunk& chunk(int64_t index) const { return program_.chunks[static_cast<size_t>(index)]; }
 
   /// Weights from the counter-based generator keyed by (seed, tensor name, index in the whole tensor): the
   /// same bits under every plan. Of 16-bit precisions the masters alone. They reach the arena through
   /// `window`. Nothing in a rehearsal.
   void initialise(const spec::ModelSpec& model, uint64_t seed, device::HostWindow& window);
 
-  /// Addresses of a layer with the micro-batch in `slot`; output and gradients are up to the caller.
+  /// Addresses of a layer with the micro-batch in `slot` of its chunk; input, output and gradients are up to
+  /// the caller.
   LayerAddresses& addresses(size_t layer, int64_t slot);
-  /// The saved input of a layer in a slot: the place of the output of the layer before it.
-  std::byte* input(size_t layer, int64_t slot);
-  /// The first layer's saved input, to be filled from a pipeline message.
-  device::TensorView received_input(int64_t slot);
-  device::TensorView tokens(int64_t slot);
-  device::TensorView labels(int64_t slot);
+  /// Whether a layer keeps its input for backward. A transition does not.
+  bool saves_input(size_t layer) const;
+  /// Where a layer's saved input lies in a slot: the place of the output of the layer before it.
+  std::byte* saved_input(size_t layer, int64_t slot);
+  /// The same, to be filled from a pipeline message.
+  device::TensorView received_input(size_t layer, int64_t slot);
+  /// Of a layer that reads them.
+  device::TensorView tokens(size_t layer, int64_t slot);
+  device::TensorView labels(size_t layer, int64_t slot);
 
-  /// A pipeline message at one of the boundary buffers.
-  enum class Boundary { receive_input, send_input_gradient, send_output, receive_output_gradient };
-  device::TensorView boundary(Boundary which);
-  std::byte* boundary_place(Boundary which);
-  /// Gradient buffers between layers; two take turns.
-  std::byte* flow(int64_t index) { return flow_ + index % 2 * program_.arena.flow_bytes; }
+  /// A pipeline message in one of a chunk's buffers.
+  enum class Message { input, input_gradient, output, output_gradient };
+  device::TensorView message(int64_t chunk, Message which);
+  std::byte* message_place(int64_t chunk, Message which);
+  /// What number `index` of a chunk hands to the next one: activations that are not saved, and gradients. Two
+  /// buffers take turns.
+  std::byte* flow(int64_t index) { return flow_ + index % 2 * program_.arena.flow_bytes[0]; }
 
   /// Σ of token losses and Σ of squared gradients so far on this rank. They lie in host memory that kernels
   /// reach: to be read after the stream was synchronised, to be set while no step that adds to them is under
@@ -59,8 +64,8 @@ class Stage {
   void initialise_group(size_t layer, size_t group, const spec::ModelSpec& model, uint64_t seed,
                         device::HostWindow& window);
   double& cell(int64_t index) { return reinterpret_cast<double*>(cells_.data())[index]; }
-  int64_t boundary_bytes() const;
   void adopt_owned_groups(size_t guest);
+  device::TensorView ids(size_t layer, int64_t slot, program::ValueId program::Program::*which);
 
   plan::StageProgram program_;
   device::Buffer arena_;
@@ -69,8 +74,10 @@ class Stage {
   std::byte* base_;  ///< of the arena, real or pretended
   std::unique_ptr<HighWater> water_;
   std::vector<LayerAddresses> addresses_;
-  std::byte *persistent_ = nullptr, *slots_ = nullptr, *work_ = nullptr, *gathered_ = nullptr,
-            *unreduced_ = nullptr, *flow_ = nullptr, *boundary_ = nullptr;
+  std::vector<int64_t> chunk_of_;  ///< per layer
+  std::vector<std::byte*> slots_;  ///< per chunk
+  std::byte *persistent_ = nullptr, *work_ = nullptr, *gathered_ = nullptr, *unreduced_ = nullptr,
+            *flow_ = nullptr, *boundary_ = nullptr;
 };
 
 }  // namespace galvatron::runtime

@@ -16,6 +16,7 @@ void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section
   for (const auto& step : steps) {
     if (step.kind != StepKind::collective && step.kind != StepKind::wait) {
       play(layer, step);
+      progress_();
       continue;
     }
     const auto reached = now();
@@ -114,6 +115,7 @@ void StepPlayer::collective(const LayerAddresses& layer, const Step& step) {
   const auto& a = std::get<program::CollectiveAttributes>(step.attributes);
   auto& group = groups_(layer.program->strategy, a);
   GALV_ASSERT(group.size() == a.ranks, group.name(), group.size(), a.ranks);
+  if (a.kind == core::CollectiveKind::exchange) return exchange(layer, step, group);
   const auto out = layer.view(step.writes[0]);
   const auto in = step.reads.empty() ? device::TensorView{} : layer.view(step.reads[0]);
   switch (a.kind) {
@@ -136,6 +138,16 @@ void StepPlayer::collective(const LayerAddresses& layer, const Step& step) {
     case core::CollectiveKind::exchange:
       throw core::InternalError("an exchange names its peers: it is no step of a layer");
   }
+}
+
+void StepPlayer::exchange(const LayerAddresses& layer, const Step& step, comm::Communicator& group) {
+  const auto& a = std::get<program::CollectiveAttributes>(step.attributes);
+  sends_.clear();
+  receives_.clear();
+  for (size_t i = 0; i < step.reads.size(); ++i) sends_.push_back({layer.view(step.reads[i]), a.to[i]});
+  for (size_t i = 0; i < step.writes.size(); ++i)
+    receives_.push_back({layer.view(step.writes[i]), a.from[i]});
+  group.exchange(sends_, receives_);
 }
 
 void StepPlayer::optimize(const LayerAddresses& layer, const Step& step) {

@@ -43,6 +43,8 @@ class StepPlayer {
   void set_update(const UpdateSettings& settings) { update_ = settings; }
   /// Factor on the gradient of the loss.
   void set_loss_scale(double scale) { loss_scale_ = scale; }
+  /// Called after every step, so that messages under way move on while this rank computes.
+  void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
   /// `watch` is shown every chunk of logits before the loss is made of it; an empty one ends that.
   using LogitsWatch = std::function<void(const kernels::CrossEntropyArgs&)>;
@@ -51,6 +53,7 @@ class StepPlayer {
  private:
   void compute(const LayerAddresses& layer, const program::Step& step);
   void collective(const LayerAddresses& layer, const program::Step& step);
+  void exchange(const LayerAddresses& layer, const program::Step& step, comm::Communicator& group);
   void optimize(const LayerAddresses& layer, const program::Step& step);
 
   kernels::Kernels& kernels_;
@@ -61,6 +64,8 @@ class StepPlayer {
   double loss_scale_ = 1.0;
   std::array<comm::Pending, 2> pending_;  ///< by ticket
   LogitsWatch watch_;
+  std::function<void()> progress_ = [] {};
+  std::vector<comm::Block> sends_, receives_;  // kept, so that an exchange allocates nothing
 };
 
 }  // namespace galvatron::runtime

@@ -66,6 +66,7 @@ SessionOptions session_options(const TrainJob& job) {
   options.dtype = dtype_of(job.deck.train);
   options.loss_scale = initial_loss_scale(job.deck.train);
   options.seed = static_cast<uint64_t>(job.deck.run.seed);
+  options.overlap_pipeline = job.deck.train.overlap_pipeline ? Overlap::on : Overlap::off;
   options.pat = job.pat;
   return options;
 }

@@ -22,7 +22,7 @@ std::map<std::string, double> terms_per_sample(const Candidate& candidate) {
     terms["pipeline wait"] += (candidate.plan.predicted_step_seconds - busy) / batch;
   }
   // Ranks, not stages, are what plans have in common.
-  for (auto& [name, seconds] : terms) seconds /= static_cast<double>(candidate.plan.stages.size());
+  for (auto& [name, seconds] : terms) seconds /= static_cast<double>(candidate.plan.pipeline_ranks());
   return terms;
 }
 

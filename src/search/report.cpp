@@ -76,7 +76,8 @@ std::string outline(const plan::Plan& plan) {
   degrees.zero = 0;
   degrees.recompute = spec::Recompute::none;
   const size_t stages = plan.stages.size();
-  return format("{}{}, {} micro-batch{} of {}{}", stages > 1 ? format("{} stages × ", stages) : "",
+  const auto each = plan.virtual_stages > 1 ? format(" ({} on each rank)", plan.virtual_stages) : "";
+  return format("{}{}, {} micro-batch{} of {}{}", stages > 1 ? format("{} stages{} × ", stages, each) : "",
                 spec::to_string(degrees), plan.microbatches, plan.microbatches == 1 ? "" : "es",
                 plan.samples_per_micro(), stages > 1 ? format(", {}", plan::name_of(plan.schedule)) : "");
 }
@@ -90,8 +91,13 @@ std::string plan_table(const plan::Plan& plan, const spec::ModelSpec& model) {
       {"once a step"}, {"busy, a step"}};
   for (size_t s = 0; s < plan.predictions.size(); ++s) {
     const auto& p = plan.predictions[s];
-    rows[0].push_back(format("{}", s));
-    rows[1].push_back(format("{}-{}", plan.stages[s].first, plan.stages[s].last));
+    std::vector<std::string> stages, layers;
+    for (size_t stage = s; stage < plan.stages.size(); stage += plan.predictions.size()) {
+      stages.push_back(format("{}", stage));
+      layers.push_back(format("{}-{}", plan.stages[stage].first, plan.stages[stage].last));
+    }
+    rows[0].push_back(core::join(stages, ", "));
+    rows[1].push_back(core::join(layers, ", "));
     rows[2].push_back(format_seconds(p.forward_seconds));
     rows[3].push_back(format_seconds(p.backward_seconds));
     rows[4].push_back(format_seconds(p.step_seconds));

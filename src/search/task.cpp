@@ -62,13 +62,16 @@ void TaskSolver::fill_tables() {
     table.slots = plan::in_flight(lanes[static_cast<size_t>(stage)]);
     for (int64_t layers = 0; layers <= context_.model.size(); ++layers) {
       plan::ArenaLayout arena;
-      plan::account_flow(arena, activation, std::max<int64_t>(layers, 1), stage, division.stages);
+      for (int64_t index = 0; index < std::min<int64_t>(layers - 1, 2); ++index)
+        plan::account_flow(arena, index, activation);
+      for (const bool crosses : {stage > 0, stage + 1 < division.stages})
+        if (crosses) plan::account_boundary(arena, activation);
       table.fixed_bytes.push_back(arena.total() + context_.pricer.model().reserve_bytes());
     }
     for (const int64_t from : {stage - 1, stage})
       if (from >= 0 && from + 1 < division.stages)
-        table.fixed_time +=
-            task_.micros * nanoseconds(cost::boundary_seconds(context_.pricer, from, ranks, activation));
+        table.fixed_time += task_.micros * nanoseconds(cost::boundary_seconds(context_.pricer, from, from + 1,
+                                                                              ranks, activation));
     tables_.push_back(std::move(table));
     for (int64_t kind = 0; kind < context_.kinds.size(); ++kind) {
       const auto k = static_cast<size_t>(kind);

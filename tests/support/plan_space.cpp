@@ -10,6 +10,8 @@
 
 #include "core/errors.hpp"
 #include "core/random.hpp"
+#include "plan/schedules/lanes.hpp"
+#include "program/lower.hpp"
 #include "support/plan_runs.hpp"
 
 namespace galvatron::testing {
@@ -134,33 +136,100 @@ std::vector<plan::Plan> pairwise_cover(const std::vector<plan::Plan>& plans) {
   return cover;
 }
 
-plan::Plan mixed_plan(const spec::ModelSpec& model, int64_t world, int64_t batch, uint64_t seed,
-                      uint64_t index) {
-  const auto key = core::key_of(seed, "mixed plan " + std::to_string(index));
-  uint64_t drawn = 0;
-  const auto below = [&](int64_t bound) { return core::uniform_below(key, drawn++, bound); };
-  const auto divisor_of = [&](int64_t n) {
+std::vector<plan::Plan> schedule_plans(const spec::ModelSpec& model, int64_t world, int64_t batch) {
+  std::vector<plan::Plan> plans;
+  for (int64_t pp = 2; pp <= std::min(world, model.size()); ++pp) {
+    if (world % pp != 0) continue;
+    for (const auto& row : plan::schedule_table())
+      for (int64_t chunks = 1; pp * chunks <= model.size(); ++chunks)
+        for (int64_t micros = 1; micros <= batch; ++micros) {
+          if (batch % micros != 0) continue;
+          auto plan =
+              uniform_plan(model, pp, 1, static_cast<int32_t>(world / pp), 1, Recompute::none, batch, micros);
+          plan.schedule = row.kind;
+          plan.virtual_stages = chunks;
+          plan.stages = cuts(model.size(), pp * chunks).front();
+          for (int64_t s = 0; s < pp * chunks; ++s)
+            plan.stages[static_cast<size_t>(s)] = {s * model.size() / (pp * chunks),
+                                                   (s + 1) * model.size() / (pp * chunks) - 1};
+          if (plan::faults_of(plan, model, world).empty()) plans.push_back(plan);
+        }
+  }
+  return plans;
+}
+
+namespace {
+
+/// Draws what differs between the layers of a plan.
+class Draw {
+ public:
+  Draw(uint64_t seed, uint64_t index) : key_(core::key_of(seed, "mixed plan " + std::to_string(index))) {}
+
+  int64_t below(int64_t bound) { return core::uniform_below(key_, drawn_++, bound); }
+
+  int64_t divisor_of(int64_t n) {
     std::vector<int64_t> divisors;
     for (int64_t d = 1; d <= n; ++d)
       if (n % d == 0) divisors.push_back(d);
     return divisors[static_cast<size_t>(below(static_cast<int64_t>(divisors.size())))];
-  };
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    const auto pp = divisor_of(world);
-    if (pp > model.size()) continue;
-    const auto tp = divisor_of(world / pp);
-    auto plan = uniform_plan(model, pp, static_cast<int32_t>(tp), static_cast<int32_t>(world / pp / tp), 0,
-                             Recompute::none, batch, divisor_of(batch));
-    plan.schedule = below(2) == 0 ? ScheduleKind::one_f_one_b : ScheduleKind::gpipe;
-    const auto ways = cuts(model.size(), pp);
-    plan.stages = ways[static_cast<size_t>(below(static_cast<int64_t>(ways.size())))];
-    for (int64_t i = 0; i < model.size(); ++i) {
-      auto& layer = plan.layers[static_cast<size_t>(i)];
-      layer.zero =
-          static_cast<int32_t>(below(model.tied() && pp > 1 && (i == 0 || i + 1 == model.size()) ? 2 : 4));
-      if (inner(model.layers[static_cast<size_t>(i)]) && below(2) == 0) layer.recompute = Recompute::full;
+  }
+
+  /// Any way to split `ranks` that the layer allows, or `otherwise` where none is found.
+  spec::LayerStrategy split(const spec::LayerSpec& layer, int64_t ranks, int64_t samples,
+                            const spec::LayerStrategy& otherwise) {
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      spec::LayerStrategy s;
+      s.tp = static_cast<int32_t>(divisor_of(ranks));
+      s.sp = static_cast<int32_t>(divisor_of(ranks / s.tp));
+      s.cp = static_cast<int32_t>(divisor_of(ranks / s.tp / s.sp));
+      s.dp = static_cast<int32_t>(ranks / s.tp / s.sp / s.cp);
+      if (!program::illegal_reason(layer, s, samples)) return s;
     }
-    if (model.tied()) plan.layers.back().zero = plan.layers.front().zero;
+    return otherwise;
+  }
+
+  template <class T>
+  const T& one_of(const std::vector<T>& list) {
+    return list[static_cast<size_t>(below(static_cast<int64_t>(list.size())))];
+  }
+
+ private:
+  uint64_t key_, drawn_ = 0;
+};
+
+void draw_layers(Draw& draw, const spec::ModelSpec& model, plan::Plan& plan) {
+  const bool tied_stages = model.tied() && plan.pipeline_ranks() > 1;
+  for (size_t i = 0; i < plan.layers.size(); ++i) {
+    const bool end = i == 0 || i + 1 == plan.layers.size();
+    auto& layer = plan.layers[i];
+    // Runs of equal layouts, so that there are layers with and without transitions between them.
+    layer = i > 0 && draw.below(2) == 0
+                ? plan.layers[i - 1]
+                : draw.split(model.layers[i], plan.ranks_per_stage(), plan.samples_per_micro(), layer);
+    layer.zero = static_cast<int32_t>(draw.below(tied_stages && end ? 2 : 4));
+    layer.recompute = inner(model.layers[i]) && draw.below(2) == 0 ? Recompute::full : Recompute::none;
+  }
+  if (!model.tied()) return;
+  plan.layers.back() = plan.layers.front();
+}
+
+}  // namespace
+
+plan::Plan mixed_plan(const spec::ModelSpec& model, int64_t world, int64_t batch, uint64_t seed,
+                      uint64_t index) {
+  Draw draw(seed, index);
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    const auto pp = draw.divisor_of(world);
+    if (pp > model.size()) continue;
+    const auto tp = draw.divisor_of(world / pp);
+    auto plan = uniform_plan(model, pp, static_cast<int32_t>(tp), static_cast<int32_t>(world / pp / tp), 0,
+                             Recompute::none, batch, draw.divisor_of(batch));
+    const auto& rows = plan::schedule_table();
+    plan.schedule = rows[static_cast<size_t>(draw.below(static_cast<int64_t>(rows.size())))].kind;
+    if (plan.schedule == ScheduleKind::interleaved && pp > 1)
+      plan.virtual_stages = 1 + draw.below(model.size() / pp);
+    plan.stages = draw.one_of(cuts(model.size(), pp * plan.virtual_stages));
+    draw_layers(draw, model, plan);
     if (plan::faults_of(plan, model, world).empty()) return plan;
   }
   throw core::InternalError("no legal mixed plan for " + std::to_string(world) + " ranks");
@@ -176,7 +245,8 @@ bool play_everything() {
 }
 
 std::string describe(const plan::Plan& plan) {
-  std::string text = std::to_string(plan.stages.size()) + " stages ";
+  std::string text =
+      std::to_string(plan.pipeline_ranks()) + " ranks × " + std::to_string(plan.virtual_stages) + " stages ";
   for (size_t s = 0; s < plan.stages.size(); ++s)
     text += (s == 0 ? "" : "+") + std::to_string(plan.stages[s].size());
   text += ", " + std::to_string(plan.microbatches) + " micro-batches of " +

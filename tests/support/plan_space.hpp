@@ -32,8 +32,12 @@ std::vector<plan::Plan> uniform_plans(const spec::ModelSpec& model, int64_t worl
 /// Deterministic.
 std::vector<plan::Plan> pairwise_cover(const std::vector<plan::Plan>& plans);
 
-/// Plan number `index` of a seed: ZeRO and recompute differ from layer to layer, stages are cut anywhere.
-/// Legal. The same on every rank.
+/// Every schedule with every number of stages, virtual stages and micro-batches that is legal for the batch,
+/// fewer micro-batches than ranks included; one strategy (dp) and even stages.
+std::vector<plan::Plan> schedule_plans(const spec::ModelSpec& model, int64_t world, int64_t batch);
+
+/// Plan number `index` of a seed: layouts, ZeRO and recompute differ from layer to layer, stages are cut
+/// anywhere, several on a rank where the schedule plays that. Legal. The same on every rank.
 plan::Plan mixed_plan(const spec::ModelSpec& model, int64_t world, int64_t batch, uint64_t seed,
                       uint64_t index);
 
@@ -42,7 +46,7 @@ uint64_t test_seed();
 /// GALVATRON_TEST_FULL: play everything, however long it takes.
 bool play_everything();
 
-/// "2 stages 1+5, 3 micro-batches, gpipe: tp2 dp2 zero1 | …", one strategy per run of equal layers.
+/// "2 ranks × 1 stages 1+5, 3 micro-batches, gpipe: tp2 dp2 zero1 | …", one strategy per run of equal layers.
 std::string describe(const plan::Plan& plan);
 
 }  // namespace galvatron::testing

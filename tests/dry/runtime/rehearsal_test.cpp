@@ -36,16 +36,16 @@ void check(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dty
   runtime::Rehearsal rehearsal;
   ASSERT_NO_THROW(rehearsal = runtime::rehearse(plan, model, dtype, threads));
   const auto priced = priced_bytes(plan, model, dtype);
-  std::vector<int64_t> fullest(plan.stages.size());
+  std::vector<int64_t> fullest(static_cast<size_t>(plan.pipeline_ranks()));
   for (int64_t rank = 0; rank < plan.world; ++rank) {
     const auto& at = rehearsal.ranks[static_cast<size_t>(rank)];
     EXPECT_EQ(at.high_water_bytes, at.planned_bytes) << "rank " << rank;
     EXPECT_EQ(at.device_bytes, at.planned_bytes) << "rank " << rank << " allocates something else";
     EXPECT_TRUE(plan.world == 1 || at.calls > 0) << "rank " << rank << " talks to nobody";
-    auto& most = fullest[static_cast<size_t>(plan.stage_of_rank(rank))];
+    auto& most = fullest[static_cast<size_t>(plan.pipeline_rank_of(rank))];
     most = std::max(most, at.planned_bytes);
   }
-  EXPECT_EQ(fullest, priced) << "planned and priced, stage by stage";
+  EXPECT_EQ(fullest, priced) << "planned and priced, pipeline rank by pipeline rank";
   EXPECT_EQ(rehearsal.peak_bytes(), *std::max_element(priced.begin(), priced.end()));
 }
 
@@ -61,6 +61,7 @@ TEST_P(Rehearse, UniformPlans) {
               static_cast<int>(GetParam()));
 }
 
+/// Layouts that differ from layer to layer included.
 TEST_P(Rehearse, MixedPlans) {
   std::printf("GALVATRON_TEST_SEED=%llu\n", static_cast<unsigned long long>(test_seed()));
   for (uint64_t i = 0; i < 24; ++i) {
@@ -68,6 +69,13 @@ TEST_P(Rehearse, MixedPlans) {
     check(mixed_plan(model, GetParam(), 40, test_seed(), i), model,
           i % 5 == 0 ? core::DType::f64 : core::DType::f32);
   }
+}
+
+TEST_P(Rehearse, Schedules) {
+  const auto model = variant_model({});
+  const auto all = schedule_plans(model, GetParam(), 24);
+  for (const auto& plan : all) check(plan, model);
+  std::printf("%zu plans on %d pretended ranks\n", all.size(), static_cast<int>(GetParam()));
 }
 
 TEST(RehearseAlone, AMissingPlaceIsStillAnError) {

@@ -61,6 +61,56 @@ TEST(PlanPrice, TimeTermsAddUpToTheStagesBusyTime) {
   EXPECT_GE(price.step_seconds, price.simulation.busy[0]);
 }
 
+/// 4 ranks in one stage; the second mlp has another layout than its neighbours.
+plan::Plan mixed_plan() {
+  auto plan = plan_of(4, 1, 1, 0);
+  plan.layers[4] = {.tp = 4};
+  return plan;
+}
+
+double term_of(const plan::StagePrediction& stage, const std::string& name) {
+  for (const auto& term : stage.time_terms)
+    if (term.name == name) return term.amount;
+  return 0;
+}
+
+TEST(PlanPrice, TransitionsAreATermOfTheirOwn) {
+  const auto near = test::round_profile(1, 4), far = test::round_profile(2, 2);
+  LayerPricer inside(near, {1, 4, 0}, no_workspace), across(far, {2, 2, 0}, no_workspace);
+  const auto price = price_plan(mixed_plan(), model, core::DType::f32, inside),
+             slower = price_plan(mixed_plan(), model, core::DType::f32, across),
+             none = price_plan(plan_of(4, 1, 1, 0), model, core::DType::f32, inside);
+  for (const auto* name : {"forward transition", "backward transition"}) {
+    EXPECT_GT(term_of(price.stages[0], name), 0) << name;
+    EXPECT_GT(term_of(slower.stages[0], name), term_of(price.stages[0], name)) << name << " across nodes";
+    EXPECT_EQ(term_of(none.stages[0], name), 0) << name;
+  }
+  EXPECT_NEAR(sum_of(price.stages[0].time_terms), price.simulation.busy[0], 1e-12);
+}
+
+TEST(PlanPrice, SeveralStagesOnARankAreOnePrediction) {
+  const auto profile = test::round_profile(1, 2);
+  LayerPricer pricer(profile, {1, 2, 0}, no_workspace);
+  plan::UniformPlan wish;
+  wish.world = 2;
+  wish.batch = 8;
+  wish.pp = 2;
+  wish.microbatches = 4;
+  wish.schedule = plan::ScheduleKind::interleaved;
+  wish.virtual_stages = 2;
+  const auto plan = plan::plan_by_hand(wish, model);
+  const auto price = price_plan(plan, model, core::DType::f32, pricer);
+  ASSERT_EQ(price.stages.size(), 2u);
+  ASSERT_EQ(price.times.size(), 4u);
+  for (int64_t rank = 0; rank < 2; ++rank) {
+    const auto i = static_cast<size_t>(rank);
+    EXPECT_EQ(price.memory[i].total(),
+              plan::lower_stage(plan, model, rank, core::DType::f32, no_workspace).arena.total());
+    EXPECT_NEAR(price.stages[i].forward_seconds, price.times[i].forward + price.times[i + 2].forward, 1e-15);
+    EXPECT_NEAR(sum_of(price.stages[i].time_terms), price.simulation.busy[i], 1e-12);
+  }
+}
+
 TEST(PlanPrice, EqualLayersAreLoweredOnce) {
   const auto profile = test::round_profile(1, 8);
   LayerPricer pricer(profile, {1, 8, 0}, no_workspace);

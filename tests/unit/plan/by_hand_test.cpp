@@ -111,5 +111,33 @@ TEST(ByHand, TakesAnExplicitList) {
   EXPECT_NE(refusal(wish, model).find("stage_layers has 2 stages, but pp = 3"), std::string::npos);
 }
 
+TEST(ByHand, SeveralStagesOnARank) {
+  const auto model = test::small_model(3);
+  UniformPlan wish;
+  wish.world = 2;
+  wish.batch = 12;
+  wish.pp = 2;
+  wish.virtual_stages = 3;
+  wish.schedule = ScheduleKind::interleaved;
+  const auto plan = plan_by_hand(wish, model);
+  EXPECT_EQ(plan.stages.size(), 6u);
+  EXPECT_EQ(plan.microbatches, 6) << "the largest count up to 4 · pp that two ranks divide";
+  wish.stage_layers = {2, 1, 1, 1, 1, 2};
+  EXPECT_EQ(plan_by_hand(wish, model).pipeline_ranks(), 2);
+  wish.stage_layers = {4, 4};
+  EXPECT_NE(refusal(wish, model).find("stage_layers has 2 stages, but pp = 2, virtual_stages = 3"),
+            std::string::npos)
+      << refusal(wish, model);
+  wish.stage_layers = {};
+  wish.schedule = ScheduleKind::one_f_one_b;
+  EXPECT_NE(refusal(wish, model).find("schedule '1f1b' plays one stage per rank, not 3 virtual stages"),
+            std::string::npos)
+      << refusal(wish, model);
+  wish.virtual_stages = 5;
+  EXPECT_NE(refusal(wish, model).find("pp = 2 × 5 virtual stages, but the model has 8 layers"),
+            std::string::npos)
+      << refusal(wish, model);
+}
+
 }  // namespace
 }  // namespace galvatron::plan

@@ -43,6 +43,23 @@ TEST(PlanFile, RoundTrip) {
   EXPECT_EQ(to_toml(back, model), text);
 }
 
+TEST(PlanFile, VirtualStagesAndMixedLayoutsRoundTrip) {
+  UniformPlan wish;
+  wish.world = 4;
+  wish.batch = 8;
+  wish.pp = 2;
+  wish.microbatches = 4;
+  wish.schedule = ScheduleKind::interleaved;
+  wish.virtual_stages = 2;
+  Plan plan = plan_by_hand(wish, model);
+  plan.layers[3] = {.tp = 2};
+  const std::string text = to_toml(plan, model);
+  EXPECT_NE(text.find("schedule = \"interleaved\"\nvirtual_stages = 2\n"), std::string::npos) << text;
+  EXPECT_EQ(plan_from_toml(text, "plan.toml", model), plan) << text;
+  EXPECT_EQ(to_toml(priced_plan(), model).find("virtual_stages"), std::string::npos)
+      << "the usual plan does not mention them";
+}
+
 TEST(PlanFile, OneTablePerRunOfEqualLayers) {
   const std::string text = to_toml(priced_plan(), model);
   size_t tables = 0;

@@ -74,12 +74,7 @@ TEST(Faults, DegreesMultiplyToTheStage) {
                "/ 2 stages)");
 }
 
-TEST(Faults, AxesThatDoNotExistYet) {
-  for (int32_t spec::LayerStrategy::*axis : {&spec::LayerStrategy::sp, &spec::LayerStrategy::cp}) {
-    Plan plan = good_plan();
-    for (auto& layer : plan.layers) layer.dp = 1, layer.*axis = 2;
-    expect_fault(plan, "= 2, but this version splits over tp and dp only");
-  }
+TEST(Faults, DegreesAndLevelsOutOfRange) {
   Plan plan = good_plan();
   plan.layers[3].dp = 0;
   expect_fault(plan, "layer 3 (blocks.1.attention): dp = 0 is not positive");
@@ -88,11 +83,32 @@ TEST(Faults, AxesThatDoNotExistYet) {
   expect_fault(plan, "layer 2 (blocks.0.mlp): ZeRO level 4 is not one of 0, 1, 2, 3");
 }
 
-TEST(Faults, LayoutsMustAgree) {
+TEST(Faults, LayoutsMayDiffer) {
   Plan plan = good_plan();
   plan.layers[4] = spec::LayerStrategy{.tp = 2};
-  expect_fault(
-      plan, "all layers of a plan must share dp and cp, because this version does not reshard activations");
+  EXPECT_EQ(faults_text(plan), "");
+}
+
+TEST(Faults, ScheduleAndVirtualStages) {
+  Plan plan = good_plan();
+  plan.virtual_stages = 2;
+  plan.stages = {{0, 1}, {2, 3}, {4, 5}, {6, 7}};
+  expect_fault(plan, "schedule '1f1b' plays one stage per rank, not 2 virtual stages; 'interleaved' does");
+  plan.schedule = ScheduleKind::interleaved;
+  EXPECT_EQ(faults_text(plan), "");
+  EXPECT_EQ(plan.pipeline_ranks(), 2);
+  EXPECT_EQ(plan.ranks_per_stage(), 2);
+  EXPECT_EQ(plan.first_rank_of_stage(2), 0) << "the third stage is the first rank's second";
+  EXPECT_EQ(plan.first_rank_of_stage(3), 2);
+  plan.microbatches = 1;
+  expect_fault(plan, "needs a number of micro-batches that 2 pipeline ranks divide, not 1");
+  plan.virtual_stages = 3;
+  expect_fault(plan, "4 stages are not a multiple of virtual_stages = 3");
+  plan.virtual_stages = 0;
+  expect_fault(plan, "virtual_stages = 0 is not positive");
+  plan = good_plan();
+  plan.schedule = ScheduleKind::interleaved;
+  EXPECT_EQ(faults_text(plan), "") << "with one stage per rank it is 1f1b";
 }
 
 TEST(Faults, TiedEnds) {
