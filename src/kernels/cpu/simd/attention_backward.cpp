@@ -101,6 +101,11 @@ void backward_queries(const AttentionBackwardBlock& b, const BackwardBlocks& s, 
   const auto column = head * b.tokens.head_dim;
   pack_rows(queries, columns(b.q, column), b.scale, s.q);
   pack_rows(queries, columns(b.dout, column), 1.0F, s.dout);
+  const auto after = queries.first + block;
+  const Positions next{&b.tokens, after, least(block, b.query_end - after)};
+  fetch_rows(queries, {b.dq + column, b.dq_stride, Element::f32});
+  fetch_rows(next, columns(b.q, column));
+  fetch_rows(next, columns(b.dout, column));
   for (int64_t i = 0; i < s.count; ++i) {
     if (b.causal && s.keys[i].positions.first > queries.first) break;
     backward_pair(b, s, s.keys[i], head, queries, i == 0 ? Store::overwrite : Store::accumulate);

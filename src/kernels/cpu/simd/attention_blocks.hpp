@@ -59,15 +59,25 @@ inline HeadInput columns(const HeadInput& from, int64_t begin) {
   return {data, from.stride, from.element};
 }
 
+/// Asks for the first elements of a row in good time.
+template <class T>
+inline void fetch_row(const T* row, int64_t count) {
+  constexpr int64_t in_line = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < count; i += in_line) __builtin_prefetch(row + i, 0, 2);
+}
+
 /// to (count × padded head_dim) := factor · rows, zeros beyond head_dim.
 inline void pack_rows(const Positions& p, const HeadInput& from, float factor, float* to) {
   const auto head_dim = p.tokens->head_dim;
   const auto width = padded(head_dim);
   with_element(from.element, from.data, [&](const auto* data) {
+    constexpr int64_t distance = 12;
     RowWalk rows(*p.tokens, p.first);
+    RowWalk ahead(*p.tokens, p.first + distance);
     for (int64_t i = 0; i < p.count; ++i) {
       const auto* source = data + rows.next() * from.stride;
       float* target = to + i * width;
+      if (i + distance < p.count) fetch_row(data + ahead.next() * from.stride, head_dim);
 #pragma omp simd
       for (int64_t d = 0; d < head_dim; ++d) target[d] = factor * widen(source[d]);
       for (int64_t d = head_dim; d < width; ++d) target[d] = 0.0F;
@@ -104,16 +114,11 @@ inline void transpose(const float* from, int64_t count, int64_t width, float* to
   }
 }
 
-/// Asks for the rows in good time: they lie too far apart for the processor to see them coming.
+/// Asks for all of the rows: they lie too far apart for the processor to see them coming.
 inline void fetch_rows(const Positions& p, const HeadInput& from) {
-  constexpr int64_t line = 64;
   with_element(from.element, from.data, [&](const auto* data) {
-    const auto bytes = p.tokens->head_dim * static_cast<int64_t>(sizeof(*data));
     RowWalk rows(*p.tokens, p.first);
-    for (int64_t i = 0; i < p.count; ++i) {
-      const auto* row = reinterpret_cast<const char*>(data + rows.next() * from.stride);
-      for (int64_t at = 0; at < bytes; at += line) __builtin_prefetch(row + at, 0, 2);
-    }
+    for (int64_t i = 0; i < p.count; ++i) fetch_row(data + rows.next() * from.stride, p.tokens->head_dim);
   });
 }
 
