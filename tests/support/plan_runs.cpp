@@ -53,6 +53,7 @@ void set_weights(runtime::Session& session, const std::vector<store::TensorInfo>
     for (int64_t e = 0; e < piece.count; ++e)
       set_element(piece.data, tensor.dtype, e, initial(tensor, piece.offset + e));
   }
+  session.restore();
 }
 
 spec::ModelSpec small_model(int64_t blocks, int64_t hidden, int64_t heads, int64_t vocab, int64_t seq) {

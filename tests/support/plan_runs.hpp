@@ -52,7 +52,7 @@ struct RunResult {
 /// zero, stays below the tests' floor.
 spec::ModelSpec small_model(int64_t blocks, int64_t hidden, int64_t heads, int64_t vocab, int64_t seq);
 
-/// Gives a session other weights, wherever this rank holds them.
+/// Collective: gives a session other weights, wherever this rank holds them.
 void set_weights(runtime::Session& session, const std::vector<store::TensorInfo>& tensors,
                  const InitialWeight& initial);
 

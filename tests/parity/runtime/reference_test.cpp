@@ -22,6 +22,9 @@ constexpr Bounds fp64{tolerance::reference_fp64, tolerance::reference_fp64, tole
 constexpr Bounds fp32{tolerance::gradient, tolerance::loss, tolerance::reference_gradient_norm_fp32,
                       tolerance::reference_weights_fp32};
 
+constexpr Bounds bf16{tolerance::reference_bf16, tolerance::reference_loss_bf16, tolerance::reference_bf16,
+                      tolerance::reference_bf16};
+
 class ReferenceParity : public PlanJob {
  protected:
   void expect_reference(const std::string& family, core::DType dtype, const Bounds& bounds) {
@@ -159,6 +162,14 @@ TEST_F(ReferenceParity, GptInFp64) {
 
 TEST_F(ReferenceParity, GptInFp32) {
   expect_reference("gpt", core::DType::f32, fp32);
+}
+
+TEST_F(ReferenceParity, GptInBf16) {
+  expect_reference("gpt", core::DType::bf16, bf16);
+}
+
+TEST_F(ReferenceParity, LlamaInBf16) {
+  expect_reference("llama", core::DType::bf16, bf16);
 }
 
 TEST_F(ReferenceParity, LlamaInFp64) {
