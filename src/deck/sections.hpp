@@ -114,6 +114,9 @@ struct TrainSection {
   int64_t log_every = 10;
   double walltime = 0.0;  ///< seconds; 0 = none
   bool overlap_pipeline = true;
+  bool overlap_gradients = true;
+  bool overlap_parameters = true;
+  bool overlap_ring = true;
   bool operator==(const TrainSection&) const = default;
 };
 

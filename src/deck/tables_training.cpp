@@ -103,7 +103,28 @@ Section<TrainSection> train_table() {
         {},
         "",
         "Messages between pipeline stages travel while the next actions are computed. false: each is waited "
-        "for where it is sent. The same numbers either way."}}};
+        "for where it is sent. The same numbers either way."},
+       {"overlap_gradients",
+        &S::overlap_gradients,
+        {},
+        "",
+        "Gradients are reduced on a thread of their own while backward goes on. false: backward waits. The "
+        "same "
+        "numbers either way."},
+       {"overlap_parameters",
+        &S::overlap_parameters,
+        {},
+        "",
+        "ZeRO-3 gathers the next layer's parameters while this one is computed. false: each layer waits for "
+        "its "
+        "own. The same numbers either way."},
+       {"overlap_ring",
+        &S::overlap_ring,
+        {},
+        "",
+        "Ring attention passes keys and values on while it computes. false: they move when it waits for "
+        "them. "
+        "The same numbers either way."}}};
 }
 
 Section<CheckpointSection> checkpoint_table() {

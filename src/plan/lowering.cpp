@@ -84,6 +84,8 @@ class Lowering {
     instance.persistent_offset = result_.arena.persistent_bytes;
     instance.saved_offset = chunk.slot_bytes;
     instance.tie_owner = owner_instance(*instance.program, model_, result_.layers);
+    instance.gather_buffer = result_.arena.gathering_layers % 2;
+    instance.reduce_buffer = result_.arena.reducing_layers % 2;
     account_layer(result_.arena, instance.program->memory, chunk.slots);
     chunk.slot_bytes += instance.program->memory.saved_bytes;
     ++chunk.size;
@@ -142,12 +144,22 @@ LayerContext context_of(const Plan& plan, const spec::ModelSpec& model, int64_t 
   return context;
 }
 
+namespace {
+
+void take_turn(std::array<int64_t, 2>& buffers, int64_t& users, int64_t bytes) {
+  if (bytes == 0) return;
+  auto& buffer = buffers[static_cast<size_t>(users++ % 2)];
+  buffer = std::max(buffer, bytes);
+}
+
+}  // namespace
+
 void account_layer(ArenaLayout& arena, const program::MemoryNeed& need, int64_t slots) {
   arena.persistent_bytes += need.persistent_bytes();
   arena.saved_bytes += slots * need.saved_bytes;
   arena.work_bytes = std::max(arena.work_bytes, need.work_bytes);
-  arena.gathered_bytes = std::max(arena.gathered_bytes, need.gathered_bytes);
-  arena.unreduced_bytes = std::max(arena.unreduced_bytes, need.unreduced_bytes);
+  take_turn(arena.gathered_bytes, arena.gathering_layers, need.gathered_bytes);
+  take_turn(arena.unreduced_bytes, arena.reducing_layers, need.unreduced_bytes);
 }
 
 void account_flow(ArenaLayout& arena, int64_t index, int64_t bytes) {

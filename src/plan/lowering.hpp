@@ -19,21 +19,25 @@ struct LayerInstance {
   std::shared_ptr<const program::Program> program;  // shared: read-only, equal layers lower to one value
   int64_t persistent_offset = 0;                    ///< bytes from the start of the persistent region
   int64_t saved_offset = 0;                         ///< bytes from the start of a slot of its chunk
+  int64_t gather_buffer = 0, reduce_buffer = 0;     ///< which of the two
   int64_t tie_owner = -1;  ///< instance that stores this layer's guest group, or −1
 };
 
 /// Bytes of one rank's arena, region by region. Aligned to 64 inside; the arena is exactly `total()`.
 struct ArenaLayout {
   int64_t persistent_bytes = 0;
-  int64_t saved_bytes = 0;              ///< of all micro-batches in flight, chunk by chunk
-  int64_t work_bytes = 0;               ///< largest of the layers
-  int64_t gathered_bytes = 0;           ///< largest of the layers
-  int64_t unreduced_bytes = 0;          ///< largest of the layers
+  int64_t saved_bytes = 0;  ///< of all micro-batches in flight, chunk by chunk
+  int64_t work_bytes = 0;   ///< largest of the layers
+  /// Layers that gather parameters, and those that reduce gradients, take turns at two buffers each, so that
+  /// one layer's can be under way while another computes.
+  std::array<int64_t, 2> gathered_bytes{}, unreduced_bytes{};
+  int64_t gathering_layers = 0, reducing_layers = 0;
   std::array<int64_t, 2> flow_bytes{};  ///< activations and gradients between layers take turns
   int64_t boundary_bytes = 0;  ///< pipeline messages: one receive ahead and one send in flight per channel
 
   int64_t scratch_bytes() const {
-    return work_bytes + gathered_bytes + unreduced_bytes + flow_bytes[0] + flow_bytes[1];
+    return work_bytes + gathered_bytes[0] + gathered_bytes[1] + unreduced_bytes[0] + unreduced_bytes[1] +
+           flow_bytes[0] + flow_bytes[1];
   }
   int64_t total() const { return persistent_bytes + saved_bytes + scratch_bytes() + boundary_bytes; }
 };

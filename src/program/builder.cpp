@@ -195,7 +195,8 @@ ValueId Builder::attention(ValueId qkv) {
   const auto& s = context_.strategy;
   const auto rows = tape_.program.value(qkv).rows, head_dim = dims().head_dim;
   const auto query_heads = heads().part_query_count(), kv_heads = heads().part_key_count();
-  GALV_ASSERT(tape_.program.value(qkv).cols == (query_heads + 2 * kv_heads) * head_dim, query_heads, kv_heads, head_dim);
+  GALV_ASSERT(tape_.program.value(qkv).cols == (query_heads + 2 * kv_heads) * head_dim, query_heads, kv_heads,
+              head_dim);
   const auto out = computed("attention", rows, query_heads * head_dim);
   const auto lse = new_value("attention.lse", rows, query_heads, accumulator(), Storage::work);
   tape_.keep[static_cast<size_t>(out)] = tape_.keep[static_cast<size_t>(lse)] = Keep::yes;

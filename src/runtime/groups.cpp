@@ -73,6 +73,7 @@ LiveGroups::LiveGroups(comm::World& world, const plan::Plan& plan, const spec::M
 
 comm::Communicator& LiveGroups::find(const spec::LayerStrategy& strategy,
                                      const program::CollectiveAttributes& collective) {
+  const std::scoped_lock lock(mutex_);
   auto& found = found_[{strategy, collective.axes, collective.gradient}];
   if (found == nullptr)
     found = &mesh_.get(ranks_of(plan_, strategy, rank_, collective.axes),

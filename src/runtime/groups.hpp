@@ -3,6 +3,7 @@
 // them.
 
 #include <map>
+#include <mutex>
 #include <tuple>
 #include <vector>
 
@@ -24,7 +25,7 @@ class LiveGroups {
   LiveGroups(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model,
              device::Stream* compute = nullptr);
 
-  /// The group of this rank under a layer's strategy.
+  /// The group of this rank under a layer's strategy. Any thread may ask.
   comm::Communicator& find(const spec::LayerStrategy& strategy,
                            const program::CollectiveAttributes& collective);
   /// The ranks at this rank's place in every stage, first stage first.
@@ -36,6 +37,7 @@ class LiveGroups {
   plan::Plan plan_;
   int64_t rank_;
   comm::DeviceMesh mesh_;
+  std::mutex mutex_;
   std::map<Key, comm::Communicator*> found_;
 };
 

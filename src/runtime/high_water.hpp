@@ -3,6 +3,7 @@
 // used.
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -18,11 +19,14 @@ class HighWater {
     return begin;
   }
 
-  /// Something in [begin, end) of the arena is read or written.
+  /// Something in [begin, end) of the arena is read or written. Any thread may say so.
   void touch(int64_t begin, int64_t end) {
     for (auto& region : regions_) {
       if (begin < region.begin || begin >= region.end) continue;
-      region.touched = std::max(region.touched, end);
+      const std::atomic_ref touched(region.touched);
+      auto before = touched.load(std::memory_order_relaxed);
+      while (before < end && !touched.compare_exchange_weak(before, end, std::memory_order_relaxed)) {
+      }
       return;
     }
   }

@@ -4,6 +4,8 @@
 
 #include "runtime/player.hpp"
 
+#include <optional>
+
 #include "core/format.hpp"
 
 namespace galvatron::runtime {
@@ -12,10 +14,11 @@ using plan::Action;
 using plan::ActionKind;
 using program::Phase;
 
-Player::Player(Stage& stage, StepPlayer& steps, comm::Communicator& pipeline, SectionTimes& times,
-               std::function<void(std::string_view)> pat, Overlap overlap)
+Player::Player(Stage& stage, StepPlayer& steps, StateTraffic& state, comm::Communicator& pipeline,
+               SectionTimes& times, std::function<void(std::string_view)> pat, Overlap overlap)
     : stage_(stage),
       steps_(steps),
+      state_(state),
       pipeline_(pipeline),
       times_(times),
       pat_(std::move(pat)),
@@ -121,10 +124,21 @@ void Player::forward(const Action& action, Phase phase, Section section) {
       wait(t.output);  // the buffer may still be on its way
       at.output = stage_.message_place(action.chunk, Message::output);
     }
-    steps_.play_micro(at, phase, section);
+    play_forward(at, layer, static_cast<size_t>(chunk.first + chunk.size), phase, section);
     if (moves && number == 0) post_input(action.chunk);
   }
   if (chunk.output.present()) send(t.output, action, Message::output, next_);
+}
+
+void Player::play_forward(LayerAddresses& at, size_t layer, size_t end, Phase phase, Section section) {
+  std::optional<size_t> next;
+  for (auto i = layer + 1; i < end && !next; ++i)
+    if (!stage_.state_of(i).program->steps(Phase::gather).empty()) next = i;
+  state_.gather(layer, Phase::gather, next);
+  if (phase == Phase::evaluate) return steps_.play(at, phase, section);
+  state_.claim_gradients(layer, Phase::forward_reduce);
+  steps_.play(at, phase, section);
+  state_.reduce(layer, Phase::forward_reduce);
 }
 
 void Player::bind_backward(LayerAddresses& at, const Action& action, int64_t number) {
@@ -147,11 +161,18 @@ void Player::backward(const Action& action, bool last) {
   pat_(core::format("backward of micro-batch {} on stage {}", action.micro, chunk.stage));
   if (chunk.output.present()) wait(t.output_gradient);
   for (auto number = chunk.size - 1; number >= 0; --number) {
-    auto& at = stage_.addresses(static_cast<size_t>(chunk.first + number), slot_of(action));
+    const auto layer = static_cast<size_t>(chunk.first + number);
+    auto& at = stage_.addresses(layer, slot_of(action));
     bind_backward(at, action, number);
-    steps_.play_micro(at, Phase::backward, Section::backward);
+    std::optional<size_t> next;
+    for (auto i = layer; i > static_cast<size_t>(chunk.first) && !next; --i)
+      if (!stage_.state_of(i - 1).program->steps(Phase::backward_gather).empty()) next = i - 1;
+    state_.gather(layer, Phase::backward_gather, next);
+    state_.claim_gradients(layer, Phase::backward_reduce);
+    steps_.play(at, Phase::backward, Section::backward);
+    state_.reduce(layer, Phase::backward_reduce);
     if (number + 1 == chunk.size && chunk.output.present()) post_output_gradient(action.chunk);
-    if (last) steps_.play(at, Phase::sync, Section::gradient_sync);
+    if (last) state_.reduce(layer, Phase::sync);
   }
   if (chunk.input.present()) send(t.input_gradient, action, Message::input_gradient, previous_);
 }
@@ -172,6 +193,7 @@ void Player::play_lane(MicroBatchSource& source) {
 
 void Player::measure_gradients() {
   pat_("gradient norm");
+  state_.drain();
   stage_.gradient_norm() = 0.0;
   for (size_t i = 0; i < stage_.layers(); ++i)
     steps_.play(stage_.addresses(i, 0), Phase::gradient_norm, Section::optimizer);
@@ -199,6 +221,7 @@ void Player::evaluate(MicroBatchSource& source, int64_t micros) {
     forward(action, Phase::evaluate, Section::evaluate);
   }
   close();
+  state_.drain();
 }
 
 }  // namespace galvatron::runtime

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/stage.hpp"
+#include "runtime/state_traffic.hpp"
 #include "runtime/step_player.hpp"
 
 namespace galvatron::runtime {
@@ -21,15 +22,11 @@ class MicroBatchSource {
   virtual void labels(int64_t micro, device::TensorView out) = 0;
 };
 
-/// on: messages between stages travel while the next actions are computed. off: a message is waited for
-/// where it is sent. The same bits either way.
-enum class Overlap : uint8_t { off, on };
-
 class Player {
  public:
   /// `pipeline`: this rank's place in every stage. `pat` tells the watchdog what is being done.
-  Player(Stage& stage, StepPlayer& steps, comm::Communicator& pipeline, SectionTimes& times,
-         std::function<void(std::string_view)> pat, Overlap overlap);
+  Player(Stage& stage, StepPlayer& steps, StateTraffic& state, comm::Communicator& pipeline,
+         SectionTimes& times, std::function<void(std::string_view)> pat, Overlap overlap);
 
   /// Forward and backward of all micro-batches, and the gradient sync of each layer after its last backward.
   void play_lane(MicroBatchSource& source);
@@ -59,6 +56,7 @@ class Player {
   void feed(const plan::Action& action, MicroBatchSource& source);
   void forward(const plan::Action& action, program::Phase phase, Section section);
   void backward(const plan::Action& action, bool last);
+  void play_forward(LayerAddresses& at, size_t layer, size_t end, program::Phase phase, Section section);
   void bind_backward(LayerAddresses& at, const plan::Action& action, int64_t number);
 
   int64_t slot_of(const plan::Action& action) const;
@@ -71,6 +69,7 @@ class Player {
 
   Stage& stage_;
   StepPlayer& steps_;
+  StateTraffic& state_;
   comm::Communicator& pipeline_;
   SectionTimes& times_;
   std::function<void(std::string_view)> pat_;

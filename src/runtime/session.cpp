@@ -38,6 +38,17 @@ double number_of(std::span<const std::byte> bytes, core::DType dtype, int64_t i)
 
 }  // namespace
 
+namespace {
+
+/// Threads beside compute are for CPU ranks. Devices queue communication on streams of their own, and a
+/// rehearsal makes its calls in one order.
+OverlapSettings overlap_on(device::DeviceKind kind, const OverlapSettings& wanted) {
+  if (kind == device::DeviceKind::cpu) return wanted;
+  return {wanted.pipeline, Overlap::off, Overlap::off, Overlap::off};
+}
+
+}  // namespace
+
 Session::Session(comm::World& world, device::Device& device, kernels::Kernels& kernels,
                  const plan::Plan& plan, const spec::ModelSpec& model, const SessionOptions& options)
     : world_(world),
@@ -61,8 +72,15 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
     return groups_->find(strategy, collective);
   };
   steps_ = std::make_unique<StepPlayer>(kernels, *stream_, find, times_);
-  player_ = std::make_unique<Player>(*stage_, *steps_, groups_->pipeline(), times_, options.pat,
-                                     options.overlap_pipeline);
+  beside_ = std::make_unique<StepPlayer>(kernels, *stream_, find, beside_times_);
+  const auto overlap = overlap_on(device.kind(), options.overlap);
+  if (overlap.ring == Overlap::on) {
+    ring_ = std::make_unique<comm::Background>();
+    steps_->set_ring(ring_.get());
+  }
+  state_ = std::make_unique<StateTraffic>(*stage_, *steps_, *beside_, times_, overlap);
+  player_ = std::make_unique<Player>(*stage_, *steps_, *state_, groups_->pipeline(), times_, options.pat,
+                                     overlap.pipeline);
   restore();
 }
 

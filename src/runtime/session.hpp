@@ -38,7 +38,7 @@ struct SessionOptions {
   core::DType dtype = core::DType::f32;
   LossScale loss_scale = {};
   uint64_t seed = 1234;
-  Overlap overlap_pipeline = Overlap::on;
+  OverlapSettings overlap = {};
   std::function<void(std::string_view)> pat = [](std::string_view) {};
   /// Called in every step when gradients are reduced and not yet applied.
   std::function<void()> before_update = [] {};
@@ -94,7 +94,10 @@ class Session {
   TokenFeed feed_;
   std::unique_ptr<LiveGroups> groups_;
   std::unique_ptr<Stage> stage_;
-  std::unique_ptr<StepPlayer> steps_;
+  SectionTimes beside_times_;  ///< of the thread beside: not part of this rank's step
+  std::unique_ptr<comm::Background> ring_;
+  std::unique_ptr<StepPlayer> steps_, beside_;
+  std::unique_ptr<StateTraffic> state_;
   std::unique_ptr<Player> player_;
 };
 

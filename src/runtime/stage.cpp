@@ -49,8 +49,8 @@ void Stage::lay_out() {
   persistent_ = region(a.persistent_bytes);
   for (const auto& chunk : program_.chunks) slots_.push_back(region(chunk.slots * chunk.slot_bytes));
   work_ = region(a.work_bytes);
-  gathered_ = region(a.gathered_bytes);
-  unreduced_ = region(a.unreduced_bytes);
+  std::byte* const gathered[] = {region(a.gathered_bytes[0]), region(a.gathered_bytes[1])};
+  std::byte* const unreduced[] = {region(a.unreduced_bytes[0]), region(a.unreduced_bytes[1])};
   flow_ = region(a.flow_bytes[0]);
   region(a.flow_bytes[1]);
   boundary_ = region(a.boundary_bytes);
@@ -60,7 +60,8 @@ void Stage::lay_out() {
     LayerAddresses at;
     at.program = layer.program.get();
     for (const auto& placement : layer.program->placements)
-      at.groups.push_back(place(placement, persistent_ + layer.persistent_offset, gathered_, unreduced_));
+      at.groups.push_back(place(placement, persistent_ + layer.persistent_offset,
+                                gathered[layer.gather_buffer], unreduced[layer.reduce_buffer]));
     at.work = work_;
     at.loss = cells_.data();
     at.gradient_norm = cells_.data() + sizeof(double);

@@ -32,6 +32,13 @@ class Stage {
   /// Addresses of a layer with the micro-batch in `slot` of its chunk; input, output and gradients are up to
   /// the caller.
   LayerAddresses& addresses(size_t layer, int64_t slot);
+  /// The parameters, gradients and optimizer state of a layer alone: the same for every micro-batch, so any
+  /// thread may look at it.
+  const LayerAddresses& state_of(size_t layer) const { return addresses_[layer]; }
+  /// Which of the two buffers a layer gathers its parameters into, and which holds its gradients before
+  /// reduction.
+  int64_t gather_buffer(size_t layer) const { return program_.layers[layer].gather_buffer; }
+  int64_t reduce_buffer(size_t layer) const { return program_.layers[layer].reduce_buffer; }
   /// Whether a layer keeps its input for backward. A transition does not.
   bool saves_input(size_t layer) const;
   /// Where a layer's saved input lies in a slot: the place of the output of the layer before it.
@@ -76,8 +83,7 @@ class Stage {
   std::vector<LayerAddresses> addresses_;
   std::vector<int64_t> chunk_of_;  ///< per layer
   std::vector<std::byte*> slots_;  ///< per chunk
-  std::byte *persistent_ = nullptr, *work_ = nullptr, *gathered_ = nullptr, *unreduced_ = nullptr,
-            *flow_ = nullptr, *boundary_ = nullptr;
+  std::byte *persistent_ = nullptr, *work_ = nullptr, *flow_ = nullptr, *boundary_ = nullptr;
 };
 
 }  // namespace galvatron::runtime

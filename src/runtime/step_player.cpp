@@ -31,20 +31,11 @@ void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section
   times_.add(section, now() - begin);
 }
 
-void StepPlayer::play_micro(const LayerAddresses& layer, program::Phase phase, Section section) {
-  using program::Phase;
-  const bool backward = phase == Phase::backward;
-  play(layer, backward ? Phase::backward_gather : Phase::gather, section);
-  play(layer, phase, section);
-  if (phase != Phase::evaluate)
-    play(layer, backward ? Phase::backward_reduce : Phase::forward_reduce, section);
-}
-
 void StepPlayer::play(const LayerAddresses& layer, const Step& step) {
   if (step.kind == StepKind::collective)
     collective(layer, step);
   else if (step.kind == StepKind::wait)
-    pending_[static_cast<size_t>(std::get<program::WaitAttributes>(step.attributes).ticket)].wait();
+    wait(std::get<program::WaitAttributes>(step.attributes).ticket);
   else if (step.kind == StepKind::optimizer)
     optimize(layer, step);
   else
@@ -129,12 +120,8 @@ void StepPlayer::collective(const LayerAddresses& layer, const Step& step) {
       return group.all_to_all(in, out);
     case core::CollectiveKind::broadcast:
       return group.broadcast(out, 0);
-    case core::CollectiveKind::shift: {
-      auto moving = group.shift(in, out);
-      if (a.ticket < 0) return moving.wait();
-      pending_[static_cast<size_t>(a.ticket)] = std::move(moving);
-      return;
-    }
+    case core::CollectiveKind::shift:
+      return start(group, a.ticket, in, out);
     case core::CollectiveKind::exchange:
       throw core::InternalError("an exchange names its peers: it is no step of a layer");
   }
@@ -148,6 +135,29 @@ void StepPlayer::exchange(const LayerAddresses& layer, const Step& step, comm::C
   for (size_t i = 0; i < step.writes.size(); ++i)
     receives_.push_back({layer.view(step.writes[i]), a.from[i]});
   group.exchange(sends_, receives_);
+}
+
+void StepPlayer::start(comm::Communicator& group, int32_t ticket, device::TensorView in,
+                       device::TensorView out) {
+  if (ticket < 0) return group.shift(in, out).wait();
+  const auto at = static_cast<size_t>(ticket);
+  if (ring_ == nullptr) {
+    pending_[at] = group.shift(in, out);
+    return;
+  }
+  transfers_[at] = {&group, in, out};
+  // A pointer and a number: the queue keeps them without asking for memory.
+  travelling_[at] = ring_->submit([this, at] {
+    const auto& t = transfers_[at];
+    t.group->shift(t.in, t.out).wait();
+  });
+}
+
+void StepPlayer::wait(int32_t ticket) {
+  const auto at = static_cast<size_t>(ticket);
+  pending_[at].wait();
+  if (travelling_[at]) ring_->wait(*travelling_[at]);
+  travelling_[at].reset();
 }
 
 void StepPlayer::optimize(const LayerAddresses& layer, const Step& step) {

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 
+#include "comm/background.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/kernels.hpp"
 #include "program/program.hpp"
@@ -32,8 +34,6 @@ class StepPlayer {
 
   /// Plays all steps of a phase in order; `section` takes the compute seconds.
   void play(const LayerAddresses& layer, program::Phase phase, Section section);
-  /// forward, backward or evaluate, with the gathers before it and the reductions after it.
-  void play_micro(const LayerAddresses& layer, program::Phase phase, Section section);
   /// One compute step or collective.
   void play(const LayerAddresses& layer, const program::Step& step);
 
@@ -43,6 +43,9 @@ class StepPlayer {
   void set_update(const UpdateSettings& settings) { update_ = settings; }
   /// Factor on the gradient of the loss.
   void set_loss_scale(double scale) { loss_scale_ = scale; }
+  /// Transfers that a step starts and a later one waits for are made on that thread; without one they move
+  /// when the message library is called.
+  void set_ring(comm::Background* ring) { ring_ = ring; }
   /// Called after every step, so that messages under way move on while this rank computes.
   void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
@@ -54,6 +57,8 @@ class StepPlayer {
   void compute(const LayerAddresses& layer, const program::Step& step);
   void collective(const LayerAddresses& layer, const program::Step& step);
   void exchange(const LayerAddresses& layer, const program::Step& step, comm::Communicator& group);
+  void start(comm::Communicator& group, int32_t ticket, device::TensorView in, device::TensorView out);
+  void wait(int32_t ticket);
   void optimize(const LayerAddresses& layer, const program::Step& step);
 
   kernels::Kernels& kernels_;
@@ -62,7 +67,14 @@ class StepPlayer {
   SectionTimes& times_;
   UpdateSettings update_;
   double loss_scale_ = 1.0;
-  std::array<comm::Pending, 2> pending_;  ///< by ticket
+  struct Transfer {
+    comm::Communicator* group;
+    device::TensorView in, out;
+  };
+  comm::Background* ring_ = nullptr;
+  std::array<Transfer, 2> transfers_{};                                ///< by ticket
+  std::array<comm::Pending, 2> pending_;                               ///< by ticket
+  std::array<std::optional<comm::Background::Ticket>, 2> travelling_;  ///< by ticket, on the ring's thread
   LogitsWatch watch_;
   std::function<void()> progress_ = [] {};
   std::vector<comm::Block> sends_, receives_;  // kept, so that an exchange allocates nothing

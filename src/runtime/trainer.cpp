@@ -61,12 +61,18 @@ class Loop {
   double interval_data_wait_ = 0;
 };
 
+OverlapSettings overlap_of(const deck::TrainSection& train) {
+  const auto wish = [](bool on) { return on ? Overlap::on : Overlap::off; };
+  return {wish(train.overlap_pipeline), wish(train.overlap_gradients), wish(train.overlap_parameters),
+          wish(train.overlap_ring)};
+}
+
 SessionOptions session_options(const TrainJob& job) {
   SessionOptions options;
   options.dtype = dtype_of(job.deck.train);
   options.loss_scale = initial_loss_scale(job.deck.train);
   options.seed = static_cast<uint64_t>(job.deck.run.seed);
-  options.overlap_pipeline = job.deck.train.overlap_pipeline ? Overlap::on : Overlap::off;
+  options.overlap = overlap_of(job.deck.train);
   options.pat = job.pat;
   return options;
 }

@@ -109,8 +109,9 @@ Choice TaskSolver::choice_of(int64_t kind, const spec::LayerStrategy& strategy, 
                             price.seconds(Phase::update));
   choice.bytes = price.memory.persistent_bytes() + tables_.back().slots * price.memory.saved_bytes;
   choice.work = price.memory.work_bytes;
-  choice.gathered = price.memory.gathered_bytes;
-  choice.unreduced = price.memory.unreduced_bytes;
+  // Two layers take turns at two buffers; twice the largest is enough whichever layers meet.
+  choice.gathered = 2 * price.memory.gathered_bytes;
+  choice.unreduced = 2 * price.memory.unreduced_bytes;
   return choice;
 }
 

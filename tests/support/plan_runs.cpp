@@ -80,7 +80,7 @@ RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::Model
   runtime::SessionOptions settings;
   settings.dtype = options.dtype;
   settings.seed = options.seed;
-  settings.overlap_pipeline = options.overlap_pipeline;
+  settings.overlap = options.overlap;
   settings.before_update = [&] {
     if (result.gradients.empty())
       result.gradients =

@@ -28,7 +28,7 @@ struct RunOptions {
   int64_t steps = 1;
   deck::TrainSection train;
   uint64_t seed = 7;
-  runtime::Overlap overlap_pipeline = runtime::Overlap::on;
+  runtime::OverlapSettings overlap = {};
   /// Tokens to train on instead of the seeded ones: sample n begins at n · (seq + 1).
   const store::Dataset* data = nullptr;
   /// First weights instead of the seeded ones.

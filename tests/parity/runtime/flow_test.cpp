@@ -58,21 +58,43 @@ std::vector<uint64_t> bits(const std::vector<double>& values) {
   return list;
 }
 
-TEST_F(PlanFlow, OverlapChangesNoBit) {
+/// Plans that have something to overlap: schedules, every ZeRO level, a ring.
+std::vector<plan::Plan> talkative_plans(const spec::ModelSpec& model, int32_t ranks) {
   std::vector<plan::Plan> plans;
-  const auto model = variant_model({});
-  for (const auto& plan : schedule_plans(model, world().size(), 12))
+  for (const auto& plan : schedule_plans(model, ranks, 12))
     if (plan.microbatches == 2 || plan.microbatches == 6) plans.push_back(plan);
+  for (int32_t zero = 0; zero <= 3; ++zero) {
+    plans.push_back(uniform_plan(model, 1, 1, ranks, zero, spec::Recompute::none, 12, 2));
+    auto ring = plans.back();
+    for (auto& layer : ring.layers) {
+      layer.cp = ranks;
+      layer.dp = 1;
+    }
+    if (plan::faults_of(ring, model, ranks).empty()) plans.push_back(ring);
+  }
+  return plans;
+}
+
+TEST_F(PlanFlow, OverlapChangesNoBit) {
+  using runtime::Overlap;
+  const auto model = variant_model({});
+  const auto plans = talkative_plans(model, static_cast<int32_t>(world().size()));
+  const runtime::OverlapSettings none{Overlap::off, Overlap::off, Overlap::off, Overlap::off};
+  const runtime::OverlapSettings gradients{Overlap::off, Overlap::on, Overlap::off, Overlap::off};
+  const runtime::OverlapSettings parameters{Overlap::on, Overlap::off, Overlap::on, Overlap::on};
   for (const auto& plan : plans) {
     SCOPED_TRACE(describe(plan));
     auto options = adamw_run(4);
     const auto on = run_plan(world(), plan, model, options);
-    options.overlap_pipeline = runtime::Overlap::off;
-    const auto off = run_plan(world(), plan, model, options);
-    EXPECT_EQ(bits(on.losses), bits(off.losses));
-    EXPECT_EQ(bits(on.gradient_norms), bits(off.gradient_norms));
-    EXPECT_EQ(bits({on.evaluation}), bits({off.evaluation}));
-    for (const auto& [name, values] : on.weights) EXPECT_EQ(bits(values), bits(off.weights.at(name))) << name;
+    for (const auto& settings : {none, gradients, parameters}) {
+      options.overlap = settings;
+      const auto off = run_plan(world(), plan, model, options);
+      EXPECT_EQ(bits(on.losses), bits(off.losses));
+      EXPECT_EQ(bits(on.gradient_norms), bits(off.gradient_norms));
+      EXPECT_EQ(bits({on.evaluation}), bits({off.evaluation}));
+      for (const auto& [name, values] : on.weights)
+        EXPECT_EQ(bits(values), bits(off.weights.at(name))) << name;
+    }
   }
   say("with and without overlap", plans.size(), plans.size());
 }
