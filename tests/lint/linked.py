@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 DRIVER = re.compile(r"lib(cuda|nvidia-[a-z]+|nvcuvid)\.so")
 
@@ -22,6 +23,10 @@ def main(paths):
         return 77
     offences = 0
     for path in paths:
+        if not Path(path).exists():
+            print(f"{path}: was not built")
+            offences += 1
+            continue
         libraries = needed(path)
         if not libraries:
             print(f"{path}: needs no library at all, so it is not what was meant")
