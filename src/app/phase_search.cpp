@@ -1,12 +1,15 @@
 // The distributed search, and reality's last word on it: trials.
 
 #include <algorithm>
+#include <set>
 
 #include "app/alone.hpp"
 #include "app/phases.hpp"
 #include "comm/world_queue.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "measure/collectives.hpp"
+#include "runtime/groups.hpp"
 #include "runtime/loader.hpp"
 #include "runtime/session.hpp"
 #include "search/report.hpp"
@@ -57,6 +60,17 @@ double try_plan(Job& job, const Data& data, const plan::Plan& plan) {
   return seconds[seconds.size() / 2];
 }
 
+/// The plan with what the profile says about the groups that it makes.
+void record_forms(plan::Plan& plan, Job& job, const std::vector<core::FormChoice>& forms) {
+  std::set<cost::GroupShape> shapes;
+  for (const auto& group : runtime::groups_of(plan, job.model())) {
+    if (group.traffic != comm::TrafficClass::pipeline)
+      shapes.insert(measure::shape_of(group.ranks, measure::nodes_of_ranks(job.world())));
+  }
+  for (const auto& choice : forms)
+    if (shapes.contains({choice.ranks, choice.nodes, choice.per_node})) plan.forms.push_back(choice);
+}
+
 }  // namespace
 
 search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
@@ -69,6 +83,7 @@ search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
     if (found.best.empty())
       throw core::UserError(core::ExitCode::no_plan, search::infeasible_text(*found.infeasible));
   });
+  for (auto& ranked : found.best) record_forms(ranked.candidate.plan, job, profile.hardware.forms);
   const auto text = search::ranking_table(found) + "\n" + search::restricted_table(found);
   job.log().info("\nSearch\n" + text);
   job.world().agree("write search.txt", [&] {

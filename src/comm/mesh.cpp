@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "comm/group.hpp"
 #include "core/errors.hpp"
@@ -30,8 +31,9 @@ bool has(const std::vector<int>& ranks, int rank) {
 
 }  // namespace
 
-DeviceMesh::DeviceMesh(World& world, const std::vector<MeshGroup>& groups, device::Stream* compute)
-    : world_(world), compute_(compute) {
+DeviceMesh::DeviceMesh(World& world, const std::vector<MeshGroup>& groups, device::Stream* compute,
+                       std::vector<core::FormChoice> forms)
+    : world_(world), compute_(compute), forms_(std::move(forms)) {
   check_same_list(world, groups);
   // Every rank checks every group, so that a malformed one fails everywhere and not only among its members.
   for (const auto& group : groups) {
@@ -45,7 +47,15 @@ DeviceMesh::DeviceMesh(World& world, const std::vector<MeshGroup>& groups, devic
 }
 
 std::unique_ptr<Communicator> DeviceMesh::make(const MeshGroup& group) {
-  auto communicator = world_.make_communicator(group.ranks, group.traffic);
+  core::FormTable table;
+  if (group.traffic != TrafficClass::pipeline && !forms_.empty()) {
+    std::vector<int> nodes;
+    for (const int rank : group.ranks) nodes.push_back(world_.node_of(rank));
+    const auto placement = placement_of(nodes);
+    table =
+        core::table_of(forms_, static_cast<int32_t>(group.ranks.size()), placement.nodes, placement.per_node);
+  }
+  auto communicator = world_.make_communicator(group.ranks, group.traffic, table);
   if (compute_ != nullptr) communicator->attach(*compute_);
   return communicator;
 }

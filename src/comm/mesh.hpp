@@ -28,7 +28,10 @@ class DeviceMesh {
   /// may overlap and repeat. They are made in list order by their members only. Throws core::InternalError
   /// when the lists differ between ranks (named) or a group is malformed.
   /// Every communicator is attached to `compute`, where that is given; the stream outlives the mesh.
-  DeviceMesh(World& world, const std::vector<MeshGroup>& groups, device::Stream* compute = nullptr);
+  /// Collectives have the form that `forms`, the same on every rank, names for the group's place on the
+  /// nodes; pipeline traffic is direct.
+  DeviceMesh(World& world, const std::vector<MeshGroup>& groups, device::Stream* compute = nullptr,
+             std::vector<core::FormChoice> forms = {});
 
   /// The communicator of exactly these ranks in this order. Groups of this rank alone need not have been
   /// listed. Throws core::InternalError for a group that was not.
@@ -42,6 +45,7 @@ class DeviceMesh {
 
   World& world_;
   device::Stream* compute_;
+  std::vector<core::FormChoice> forms_;
   std::map<MeshGroup, std::unique_ptr<Communicator>>
       communicators_;  // ordered: they end in the same order everywhere
 };

@@ -10,6 +10,7 @@
 
 #include "core/compute.hpp"
 #include "core/dtype.hpp"
+#include "core/form.hpp"
 #include "program/program.hpp"
 
 namespace galvatron::cost {
@@ -58,12 +59,13 @@ struct Link {
 /// / reduced) tensor.
 struct HardwareProfile {
   int64_t ranks = 1, nodes = 1, ranks_per_node = 1;
-  int32_t threads = 1;                        ///< per rank
-  std::vector<std::string> hosts;             ///< one per node
-  std::vector<Link> links;                    ///< every measured ordered pair
-  Curve transfer_same_node, transfer_across;  ///< one message, seconds over bytes (loaded)
-  std::map<CollectiveKey, Curve> collectives;
-  std::vector<double> gemm_flops;               ///< per rank, FLOP/s, all ranks of the node busy
+  int32_t threads = 1;                         ///< per rank
+  std::vector<std::string> hosts;              ///< one per node
+  std::vector<Link> links;                     ///< every measured ordered pair
+  Curve transfer_same_node, transfer_across;   ///< one message, seconds over bytes (loaded)
+  std::map<CollectiveKey, Curve> collectives;  ///< of the fastest form at each size
+  std::vector<core::FormChoice> forms;  ///< which form that is; none for shapes that are direct throughout
+  std::vector<double> gemm_flops;       ///< per rank, FLOP/s, all ranks of the node busy
   std::vector<double> memory_bytes_per_second;  ///< per rank, likewise
   int64_t reserve_bytes = 0;                    ///< per rank, outside the arena
   std::map<std::string, int64_t> reserve_parts;

@@ -18,22 +18,64 @@ namespace {
 
 using core::CollectiveKind;
 
-/// One group shape with this rank's live group, if it is in one.
+/// One group shape and one form with this rank's live group, if it is in one.
 struct LiveSet {
   cost::GroupShape shape;
+  core::Form form = core::Form::direct;
   std::unique_ptr<comm::Communicator> mine;
 };
 
-std::vector<LiveSet> make_live(comm::World& world, const std::vector<GroupSet>& sets) {
-  std::vector<LiveSet> out;
+bool can(core::Form form, CollectiveKind kind, const cost::GroupShape& shape) {
+  return core::form_fault(form, kind, shape.ranks, shape.nodes, shape.per_node).empty();
+}
+
+/// All kinds in one form, as far as there is one.
+core::FormTable always(core::Form form, const std::vector<CollectiveKind>& kinds,
+                       const cost::GroupShape& shape) {
+  core::FormTable table;
+  for (const auto kind : kinds)
+    if (can(form, kind, shape)) table.rows.push_back({kind, 0, form});
+  return table;
+}
+
+/// By shape, direct first.
+std::vector<std::vector<LiveSet>> make_live(comm::World& world, const std::vector<GroupSet>& sets,
+                                            const std::vector<CollectiveKind>& kinds) {
+  std::vector<std::vector<LiveSet>> out;
   for (const auto& set : sets) {
-    LiveSet live{set.shape, nullptr};
-    for (const auto& group : set.groups)
-      if (std::find(group.begin(), group.end(), world.rank()) != group.end())
-        live.mine = world.make_communicator(group, comm::TrafficClass::layer);
-    out.push_back(std::move(live));
+    auto& forms = out.emplace_back();
+    for (const auto form : {core::Form::direct, core::Form::hierarchical, core::Form::shared}) {
+      const auto table = always(form, kinds, set.shape);
+      if (form != core::Form::direct && table.rows.empty()) continue;
+      LiveSet live{set.shape, form, nullptr};
+      for (const auto& group : set.groups)
+        if (std::find(group.begin(), group.end(), world.rank()) != group.end())
+          live.mine = world.make_communicator(group, comm::TrafficClass::layer, table);
+      forms.push_back(std::move(live));
+    }
   }
   return out;
+}
+
+/// The rows of one curve: where the fastest form changes, from that size on; the first one from 0 on.
+void store_form(const cost::CollectiveKey& key, double bytes, core::Form form,
+                cost::HardwareProfile& profile) {
+  core::Form before = core::Form::direct;
+  bool first = true;
+  for (const auto& choice : profile.forms) {
+    if (choice.row.kind != key.kind || choice.ranks != key.shape.ranks || choice.nodes != key.shape.nodes ||
+        choice.per_node != key.shape.per_node)
+      continue;
+    before = choice.row.form;  // in the order of sizes
+    first = false;
+  }
+  if (form == before) return;
+  const bool smallest = first && profile.collectives[key].points.size() == 1;
+  profile.forms.push_back({key.shape.ranks,
+                           key.shape.nodes,
+                           key.shape.per_node,
+                           {key.kind, smallest ? 0 : static_cast<int64_t>(bytes), form}});
+  std::sort(profile.forms.begin(), profile.forms.end());
 }
 
 /// Elements of the whole tensor for about `bytes`: a multiple of the group's size.
@@ -102,7 +144,37 @@ class CollectiveBench {
   device::Buffer in_, out_;  // zeros: sums of them stay zeros, whatever is repeated
 };
 
+/// One size of one kind in all forms of a shape: the fastest goes into the profile.
+void measure_point(CollectiveBench& bench, const std::vector<LiveSet>& forms, CollectiveKind kind,
+                   int64_t elements, const SampleRule& rule, cost::HardwareProfile& profile) {
+  const cost::CollectiveKey key{kind, forms.front().shape};
+  const auto x = static_cast<double>(elements * core::size_of(core::DType::f32));
+  auto best_form = core::Form::direct;
+  Summary best;
+  double to_beat = 0;
+  for (const auto& set : forms) {
+    if (!can(set.form, kind, set.shape)) continue;
+    const auto summary = summarise(bench.samples(set, kind, elements, rule));
+    const bool direct = set.form == core::Form::direct;
+    if (!direct && summary.median >= to_beat) continue;
+    best = summary;
+    best_form = set.form;
+    to_beat = summary.median * (direct ? 1 - form_gain : 1);
+  }
+  auto& points = profile.collectives[key].points;
+  // Rounding up to the group's size may let two sizes fall together.
+  if (!points.empty() && points.back().x >= x) return;
+  points.push_back({x, std::max(best.median, 1e-9), best.minimum, best.p95, best.samples});
+  store_form(key, x, best_form, profile);
+}
+
 }  // namespace
+
+std::vector<int> nodes_of_ranks(const comm::World& world) {
+  std::vector<int> out;
+  for (int r = 0; r < world.size(); ++r) out.push_back(world.node_of(r));
+  return out;
+}
 
 cost::GroupShape shape_of(const std::vector<int>& ranks, const std::vector<int>& node_of) {
   std::map<int, int32_t> per_node;
@@ -153,28 +225,22 @@ CollectiveCoverage measure_collectives(comm::World& world, device::Device& devic
   CollectiveCoverage coverage;
   coverage.wanted = static_cast<int64_t>(sets.size() * sizes.size() * options.kinds.size());
   if (sets.empty()) return coverage;
-  const auto live = make_live(world, sets);
+  const auto live = make_live(world, sets, options.kinds);
   int64_t largest = 0;
   for (const auto& set : sets) largest = std::max(largest, elements_for(sizes.back(), set.shape.ranks));
   CollectiveBench bench(world, device, largest);
 
   for (const auto bytes : sizes) {
-    for (const auto& set : live) {
+    for (const auto& forms : live) {
       for (const auto kind : options.kinds) {
         const double left = budget.left();
         if (left <= 0) return coverage;
         SampleRule rule;
         rule.target = options.iterations;
         rule.seconds = std::min(options.seconds_per_point,
-                                left / static_cast<double>(coverage.wanted - coverage.measured));
-        const auto elements = elements_for(bytes, set.shape.ranks);
-        const auto summary = summarise(bench.samples(set, kind, elements, rule));
-        const auto x = static_cast<double>(elements * core::size_of(core::DType::f32));
-        auto& points = profile.collectives[{kind, set.shape}].points;
-        // Rounding up to the group's size may let two sizes fall together.
-        if (points.empty() || points.back().x < x)
-          points.push_back(
-              {x, std::max(summary.median, 1e-9), summary.minimum, summary.p95, summary.samples});
+                                left / static_cast<double>(coverage.wanted - coverage.measured)) /
+                       static_cast<double>(forms.size());
+        measure_point(bench, forms, kind, elements_for(bytes, forms.front().shape.ranks), rule, profile);
         ++coverage.measured;
       }
     }

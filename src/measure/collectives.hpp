@@ -19,6 +19,9 @@ struct GroupSet {
   std::vector<std::vector<int>> groups;
 };
 
+/// The node of every rank.
+std::vector<int> nodes_of_ranks(const comm::World& world);
+
 /// Members, nodes they are on, and the most of them on one node. `node_of[rank]`.
 cost::GroupShape shape_of(const std::vector<int>& ranks, const std::vector<int>& node_of);
 
@@ -28,9 +31,9 @@ cost::GroupShape shape_of(const std::vector<int>& ranks, const std::vector<int>&
 std::vector<GroupSet> group_sets(const std::vector<int>& node_of);
 
 struct CollectiveOptions {
-  std::vector<core::CollectiveKind> kinds = {core::CollectiveKind::all_reduce,
-                                             core::CollectiveKind::all_gather,
-                                             core::CollectiveKind::reduce_scatter};
+  std::vector<core::CollectiveKind> kinds = {
+      core::CollectiveKind::all_reduce, core::CollectiveKind::all_gather,
+      core::CollectiveKind::reduce_scatter, core::CollectiveKind::all_to_all};
   std::vector<int64_t> sizes;  ///< bytes of the whole tensor, ascending; empty = 1 KiB … 16 MiB, × 4
   int64_t iterations = 30;     ///< samples wanted per point
   double seconds_per_point = 0.5;
@@ -40,8 +43,12 @@ struct CollectiveCoverage {
   int64_t measured = 0, wanted = 0;  ///< points: (shape, kind, size)
 };
 
-/// Fills `profile.collectives`, small sizes of all shapes first. Each sample is the slowest rank's time of
-/// one call after a barrier of its group, in f32. Collective.
+/// Forms other than direct must be faster than it by this share of its time: plans do not change with noise.
+constexpr double form_gain = 0.1;
+
+/// Fills `profile.collectives` and `profile.forms`, small sizes of all shapes first. Every form that a shape
+/// allows is measured, and the curve is that of the fastest at each size. Each sample is the slowest rank's
+/// time of one call after a barrier of its group, in f32. Collective.
 CollectiveCoverage measure_collectives(comm::World& world, device::Device& device,
                                        const std::vector<GroupSet>& sets, const CollectiveOptions& options,
                                        Budget& budget, cost::HardwareProfile& profile);

@@ -23,12 +23,6 @@ constexpr double links_share = 0.2;
 constexpr double collectives_share = 0.3;
 constexpr double peaks_share = 0.1;
 
-std::vector<int> nodes_of_ranks(const comm::World& world) {
-  std::vector<int> out;
-  for (int r = 0; r < world.size(); ++r) out.push_back(world.node_of(r));
-  return out;
-}
-
 /// Runs the phases one after the other on one budget.
 class Phases {
  public:

@@ -68,7 +68,7 @@ std::vector<Tier> tiers_of(const cost::HardwareProfile& profile) {
   return tiers;
 }
 
-std::string_view name_of(core::CollectiveKind kind) {
+std::string_view shown(core::CollectiveKind kind) {
   switch (kind) {
     case core::CollectiveKind::all_reduce:
       return "all-reduce";
@@ -157,16 +157,19 @@ double bus_factor(core::CollectiveKind kind, int64_t ranks) {
 }
 
 std::string collective_table(const cost::HardwareProfile& profile) {
-  auto out = core::format("  {:<15} {:>5} {:>5} {:>8}  {:>10} {:>10}  {:>12} {:>12}\n", "collective", "ranks",
-                          "nodes", "per node", "smallest", "largest", "time there", "bus");
+  auto out =
+      core::format("  {:<15} {:>5} {:>5} {:>8}  {:>10} {:>10}  {:>12} {:>12}  {}\n", "collective", "ranks",
+                   "nodes", "per node", "smallest", "largest", "time there", "bus", "form there");
   for (const auto& [key, curve] : profile.collectives) {
     if (curve.points.empty()) continue;
     const auto& last = curve.points.back();
-    out += core::format("  {:<15} {:>5} {:>5} {:>8}  {:>10} {:>10}  {:>12} {:>12}\n", name_of(key.kind),
+    const auto forms = core::table_of(profile.forms, key.shape.ranks, key.shape.nodes, key.shape.per_node);
+    out += core::format("  {:<15} {:>5} {:>5} {:>8}  {:>10} {:>10}  {:>12} {:>12}  {}\n", shown(key.kind),
                         key.shape.ranks, key.shape.nodes, key.shape.per_node,
                         core::format_seconds(curve.points.front().seconds),
                         core::format_bytes(static_cast<int64_t>(last.x)), core::format_seconds(last.seconds),
-                        rate_text(bus_factor(key.kind, key.shape.ranks) * last.x / last.seconds));
+                        rate_text(bus_factor(key.kind, key.shape.ranks) * last.x / last.seconds),
+                        core::name_of(forms.of(key.kind, static_cast<int64_t>(last.x))));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -145,6 +146,27 @@ void check_tie(const Plan& plan, const spec::ModelSpec& model, Faults& faults) {
         std::max(embedding.zero, head.zero)));
 }
 
+void check_forms(const Plan& plan, Faults& faults) {
+  std::set<core::FormChoice> seen;
+  for (const auto& choice : plan.forms) {
+    const auto& [ranks, nodes, per_node, row] = choice;
+    const std::string where =
+        format("form of {} of {} ranks on {} nodes", core::name_of(row.kind), ranks, nodes);
+    if (ranks > plan.world || nodes > ranks || per_node > ranks || int64_t{nodes} * per_node < ranks ||
+        ranks < nodes + per_node - 1) {
+      faults.add(format("{}: no group of a plan of {} ranks lies on {} nodes with at most {} on one", where,
+                        plan.world, nodes, per_node));
+    } else if (const auto fault = core::form_fault(row.form, row.kind, ranks, nodes, per_node);
+               !fault.empty()) {
+      faults.add(format("{}: {}", where, fault));
+    }
+    auto key = choice;
+    key.row.form = core::Form::direct;
+    if (!seen.insert(key).second)
+      faults.add(format("{}: named twice from {} bytes on", where, row.from_bytes));
+  }
+}
+
 }  // namespace
 
 int64_t Plan::stage_of_layer(int64_t layer) const {
@@ -156,6 +178,7 @@ int64_t Plan::stage_of_layer(int64_t layer) const {
 std::vector<std::string> faults_of(const Plan& plan, const spec::ModelSpec& model, int64_t world) {
   Faults faults;
   check_counts(plan, world, faults);
+  check_forms(plan, faults);
   if (plan.stages.empty()) {
     faults.add("the plan has no stage");
   } else {

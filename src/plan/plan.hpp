@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/form.hpp"
 #include "plan/schedule.hpp"
 #include "spec/model.hpp"
 #include "spec/strategy.hpp"
@@ -44,7 +45,10 @@ struct Plan {
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   int64_t virtual_stages = 1;  ///< stages per pipeline rank; stage k is on pipeline rank k mod P
   std::vector<StageLayers> stages;
-  std::vector<spec::LayerStrategy> layers;   ///< one per layer of the model
+  std::vector<spec::LayerStrategy> layers;  ///< one per layer of the model
+  /// How groups of ranks do their collectives, by shape and size; what is not named is direct. Other forms
+  /// may give other bits, so this is part of the plan.
+  std::vector<core::FormChoice> forms;
   double predicted_step_seconds = 0;         ///< 0 = not priced
   std::vector<StagePrediction> predictions;  ///< one per pipeline rank, or none
   std::string model_fingerprint;

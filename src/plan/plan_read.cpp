@@ -189,6 +189,29 @@ LayerRun read_layer(const toml::table& table, Problems& problems) {
   return run;
 }
 
+core::FormChoice read_form(const toml::table& table, Problems& problems) {
+  Fields fields(table, "[[forms]] ", problems);
+  core::FormChoice out;
+  const std::pair<const char*, int32_t*> counts[] = {
+      {"ranks", &out.ranks}, {"nodes", &out.nodes}, {"per_node", &out.per_node}};
+  for (const auto& [key, count] : counts) *count = fields.degree(key, 1);
+  out.row.from_bytes = fields.bytes("from_bytes");
+  const auto word = [&](const char* key, auto read) {
+    const std::string text = fields.text(key, true);
+    const toml::node* node = table.get(key);
+    if (node == nullptr || !node->is_string()) return;
+    try {
+      read(text);
+    } catch (const core::UserError& error) {
+      problems.add(*node, format("[[forms]] {}: {}", key, error.what()));
+    }
+  };
+  word("collective", [&](const std::string& text) { out.row.kind = core::collective_named(text); });
+  word("form", [&](const std::string& text) { out.row.form = core::form_named(text); });
+  fields.refuse_unknown();
+  return out;
+}
+
 /// Each layer of the model exactly once.
 void place_layers(const std::vector<LayerRun>& runs, const spec::ModelSpec& model, Plan& plan,
                   Problems& problems) {
@@ -261,6 +284,8 @@ void read_plan(const toml::table& root, const spec::ModelSpec& model, Plan& plan
   std::vector<LayerRun> runs;
   for (const auto* table : tables_of(fields.find("layer", true), "layer", problems))
     runs.push_back(read_layer(*table, problems));
+  for (const auto* table : tables_of(fields.find("forms", false), "forms", problems))
+    plan.forms.push_back(read_form(*table, problems));
   const auto* predictions = fields.find("prediction", false);
   for (const auto* table : tables_of(predictions, "prediction", problems))
     plan.predictions.push_back(read_prediction(*table, problems));

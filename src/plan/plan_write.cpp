@@ -58,6 +58,16 @@ std::string layers_text(const Plan& plan, const spec::ModelSpec& model) {
   return out;
 }
 
+std::string forms_text(const Plan& plan) {
+  std::string out;
+  for (const auto& [ranks, nodes, per_node, row] : plan.forms) {
+    out += format("\n[[forms]]\ncollective = {}\nranks = {}\nnodes = {}\nper_node = {}\n",
+                  quoted(core::name_of(row.kind)), ranks, nodes, per_node);
+    out += format("from_bytes = {}\nform = {}\n", row.from_bytes, quoted(core::name_of(row.form)));
+  }
+  return out;
+}
+
 std::string terms_text(std::string_view key, const std::vector<Term>& terms) {
   std::string out = format("{} = [\n", key);
   for (const Term& term : terms) out += format("  [{}, {}],\n", quoted(term.name), term.amount);
@@ -93,6 +103,7 @@ std::string to_toml(const Plan& plan, const spec::ModelSpec& model) {
       format("predicted_step_seconds = {}\nmodel_fingerprint = {}\nprofile_fingerprint = {}\n",
              plan.predicted_step_seconds, quoted(plan.model_fingerprint), quoted(plan.profile_fingerprint));
   out += layers_text(plan, model);
+  out += forms_text(plan);
   for (size_t s = 0; s < plan.predictions.size(); ++s) out += prediction_text(plan, s);
   return out;
 }

@@ -69,7 +69,7 @@ std::vector<comm::MeshGroup> groups_of(const plan::Plan& plan, const spec::Model
 
 LiveGroups::LiveGroups(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model,
                        device::Stream* compute)
-    : plan_(plan), rank_(world.rank()), mesh_(world, groups_of(plan, model), compute) {}
+    : plan_(plan), rank_(world.rank()), mesh_(world, groups_of(plan, model), compute, plan.forms) {}
 
 comm::Communicator& LiveGroups::find(const spec::LayerStrategy& strategy,
                                      const program::CollectiveAttributes& collective) {

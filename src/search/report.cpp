@@ -69,6 +69,17 @@ Row candidate_row(const std::string& name, const Candidate& candidate) {
           format("{:.4g}", samples_per_second(candidate)), format_bytes(candidate.memory_bytes)};
 }
 
+/// The forms other than direct, in one line; nothing for a plan without any.
+std::string forms_line(const plan::Plan& plan) {
+  std::vector<std::string> parts;
+  for (const auto& [ranks, nodes, per_node, row] : plan.forms) {
+    const auto place = nodes == 1 ? format("{}", ranks) : format("{} on {} nodes", ranks, nodes);
+    parts.push_back(format("{} of {} {} from {}", core::name_of(row.kind), place, core::name_of(row.form),
+                           format_bytes(row.from_bytes)));
+  }
+  return parts.empty() ? std::string() : "forms: " + core::join(parts, "; ") + "\n";
+}
+
 }  // namespace
 
 std::string outline(const plan::Plan& plan) {
@@ -85,6 +96,7 @@ std::string outline(const plan::Plan& plan) {
 std::string plan_table(const plan::Plan& plan, const spec::ModelSpec& model) {
   std::string out = format("{} ranks, batch {}: {}\n", plan.world, plan.batch, outline(plan));
   out += layers_table(plan, model);
+  out += forms_line(plan);
   if (plan.predictions.empty()) return out + "not priced\n";
   std::vector<Row> rows = {
       {"stage"},       {"layers"},      {"forward, a micro-batch"}, {"backward, a micro-batch"},

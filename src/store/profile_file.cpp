@@ -16,30 +16,6 @@ namespace {
 
 using Curves = std::vector<cost::Curve>;
 
-constexpr std::array<std::pair<core::CollectiveKind, const char*>, 7> collective_names = {{
-    {core::CollectiveKind::all_reduce, "all_reduce"},
-    {core::CollectiveKind::all_gather, "all_gather"},
-    {core::CollectiveKind::reduce_scatter, "reduce_scatter"},
-    {core::CollectiveKind::all_to_all, "all_to_all"},
-    {core::CollectiveKind::broadcast, "broadcast"},
-    {core::CollectiveKind::shift, "shift"},
-    {core::CollectiveKind::exchange, "exchange"},
-}};
-
-std::string name_of(core::CollectiveKind kind) {
-  for (const auto& [value, name] : collective_names) {
-    if (value == kind) return name;
-  }
-  throw core::InternalError("a collective without a name");
-}
-
-core::CollectiveKind collective_named(const std::string& text) {
-  for (const auto& [value, name] : collective_names) {
-    if (text == name) return value;
-  }
-  throw core::UserError("unknown collective '" + text + "'");
-}
-
 [[noreturn]] void refuse(const std::string& text) {
   throw core::UserError(text);
 }
@@ -142,7 +118,7 @@ void write_collectives(hid_t parent, const std::map<cost::CollectiveKey, cost::C
   std::vector<std::string> kinds;
   Curves curves;
   for (const auto& [key, curve] : collectives) {
-    kinds.push_back(name_of(key.kind));
+    kinds.emplace_back(core::name_of(key.kind));
     curves.push_back(curve);
   }
   h5::write_column(id, "kind", kinds, "which collective");
@@ -163,10 +139,51 @@ std::map<cost::CollectiveKey, cost::Curve> read_collectives(hid_t parent) {
   auto curves = read_curves(group.get(), kinds.size());
   std::map<cost::CollectiveKey, cost::Curve> collectives;
   for (size_t i = 0; i < kinds.size(); ++i)
-    collectives[{collective_named(kinds[i]),
+    collectives[{core::collective_named(kinds[i]),
                  {static_cast<int32_t>(ranks[i]), static_cast<int32_t>(nodes[i]),
                   static_cast<int32_t>(per_node[i])}}] = std::move(curves[i]);
   return collectives;
+}
+
+void write_forms(hid_t parent, const std::vector<core::FormChoice>& forms) {
+  const auto group = h5::create_group(parent, "forms");
+  const auto id = group.get();
+  const auto texts = [&](auto get) {
+    std::vector<std::string> out;
+    for (const auto& choice : forms) out.emplace_back(get(choice));
+    return out;
+  };
+  const auto numbers = [&](auto get) { return column<int64_t>(forms, get); };
+  h5::write_column(id, "kind", texts([](const auto& c) { return core::name_of(c.row.kind); }),
+                   "which collective");
+  h5::write_column(id, "ranks", numbers([](const auto& c) { return c.ranks; }), "1", "members of the group");
+  h5::write_column(id, "nodes", numbers([](const auto& c) { return c.nodes; }), "1",
+                   "nodes that the group lies on");
+  h5::write_column(id, "per_node", numbers([](const auto& c) { return c.per_node; }), "1",
+                   "most members on one node");
+  h5::write_column(id, "from_bytes", numbers([](const auto& c) { return c.row.from_bytes; }), "B",
+                   "bytes of the whole tensor from which on it is the fastest form");
+  h5::write_column(id, "form", texts([](const auto& c) { return core::name_of(c.row.form); }),
+                   "direct, hierarchical or shared");
+}
+
+/// Profiles of other writers may leave the group out: everything is direct then.
+std::vector<core::FormChoice> read_forms(hid_t parent) {
+  if (GALV_H5(H5Lexists(parent, "forms", H5P_DEFAULT)) == 0) return {};
+  const auto group = open_group(parent, "forms");
+  const auto kinds = h5::read_texts(group.get(), "kind"), forms = h5::read_texts(group.get(), "form");
+  const auto ranks = h5::read_integers(group.get(), "ranks"), nodes = h5::read_integers(group.get(), "nodes");
+  const auto per_node = h5::read_integers(group.get(), "per_node");
+  const auto from = h5::read_integers(group.get(), "from_bytes");
+  for (const auto size : {forms.size(), ranks.size(), nodes.size(), per_node.size(), from.size()})
+    if (size != kinds.size()) refuse("columns of forms differ in length");
+  std::vector<core::FormChoice> out;
+  for (size_t i = 0; i < kinds.size(); ++i)
+    out.push_back({static_cast<int32_t>(ranks[i]),
+                   static_cast<int32_t>(nodes[i]),
+                   static_cast<int32_t>(per_node[i]),
+                   {core::collective_named(kinds[i]), from[i], core::form_named(forms[i])}});
+  return out;
 }
 
 /// A map as two columns, keys and values.
@@ -208,6 +225,7 @@ void write_hardware(hid_t file, const cost::HardwareProfile& hardware) {
   write_curves(transfer.get(), {hardware.transfer_same_node, hardware.transfer_across}, "B",
                "one message; curve 0 inside a node, curve 1 between nodes, all pairs of a round talking");
   write_collectives(id, hardware.collectives);
+  write_forms(id, hardware.forms);
   h5::write_column(id, "gemm_flops", hardware.gemm_flops, "FLOP/s", "per rank, all ranks of its node busy");
   h5::write_column(id, "memory_bytes_per_second", hardware.memory_bytes_per_second, "B/s",
                    "per rank, all ranks of its node busy");
@@ -233,6 +251,7 @@ cost::HardwareProfile read_hardware(hid_t file) {
   hardware.transfer_same_node = std::move(transfer[0]);
   hardware.transfer_across = std::move(transfer[1]);
   hardware.collectives = read_collectives(id);
+  hardware.forms = read_forms(id);
   hardware.gemm_flops = h5::read_numbers(id, "gemm_flops");
   hardware.memory_bytes_per_second = h5::read_numbers(id, "memory_bytes_per_second");
   const auto reserve = open_group(id, "reserve");

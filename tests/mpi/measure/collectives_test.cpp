@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "comm/mpi/mpi_world.hpp"
 #include "core/format.hpp"
 #include "measure/sampler.hpp"
 #include "mpi/measure/support.hpp"
@@ -16,7 +18,6 @@ using test::Live;
 
 CollectiveOptions small_options() {
   CollectiveOptions options;
-  options.kinds.push_back(core::CollectiveKind::all_to_all);
   options.kinds.push_back(core::CollectiveKind::broadcast);
   options.sizes = geometric_sizes(1024, 65536, 8);
   options.iterations = 5;
@@ -52,6 +53,32 @@ TEST(Collectives, EveryKindAndShapeHasACurve) {
     }
   }
   EXPECT_TRUE(live.same_everywhere(text)) << "ranks hold different curves";
+}
+
+TEST(Collectives, TheFormOfEverySizeIsOneThatTheGroupCanHave) {
+  Live live;
+  live.world = comm::mpi::make_world([](int rank) { return rank / 2; });  // two ranks to a node
+  const auto nodes = nodes_of_ranks(*live.world);
+  cost::HardwareProfile profile;
+  Budget budget(*live.world, 20);
+  budget.begin("collectives", 1.0);
+  measure_collectives(*live.world, *live.device, group_sets(nodes), small_options(), budget, profile);
+  EXPECT_TRUE(std::is_sorted(profile.forms.begin(), profile.forms.end()));
+  std::string text;
+  for (const auto& [ranks, on_nodes, per_node, row] : profile.forms) {
+    const auto name = core::format("{} {} of {} ranks on {} nodes from {}", core::name_of(row.form),
+                                   core::name_of(row.kind), ranks, on_nodes, row.from_bytes);
+    EXPECT_EQ(core::form_fault(row.form, row.kind, ranks, on_nodes, per_node), "") << name;
+    const auto curve = profile.collectives.find({row.kind, {ranks, on_nodes, per_node}});
+    ASSERT_NE(curve, profile.collectives.end()) << name;
+    const auto& points = curve->second.points;
+    EXPECT_TRUE(row.from_bytes == 0 ||
+                std::any_of(points.begin(), points.end(),
+                            [&](const auto& p) { return p.x == static_cast<double>(row.from_bytes); }))
+        << name << ": not a measured size";
+    text += name + "\n";
+  }
+  EXPECT_TRUE(live.same_everywhere(text)) << "ranks choose different forms";
 }
 
 TEST(Collectives, KeepToTheBudget) {

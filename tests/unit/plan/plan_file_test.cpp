@@ -23,6 +23,9 @@ Plan priced_plan() {
   Plan plan = plan_by_hand(wish, model);
   plan.layers[3].recompute = spec::Recompute::full;
   plan.layers[4].zero = 3;
+  plan.forms = {{2, 1, 2, {core::CollectiveKind::all_reduce, 65536, core::Form::shared}},
+                {4, 2, 2, {core::CollectiveKind::all_gather, 0, core::Form::hierarchical}},
+                {4, 2, 2, {core::CollectiveKind::all_gather, int64_t{1} << 32, core::Form::direct}}};
   plan.predicted_step_seconds = 0.1 + 0.2;
   plan.profile_fingerprint = "a \"quoted\" \\ name\twith a tab";
   for (int stage = 0; stage < 2; ++stage)
@@ -148,6 +151,26 @@ TEST(PlanFile, BrokenFilesOnlyEverRaiseUserErrors) {
     }
     EXPECT_NO_THROW(refusal(text)) << "round " << round << "\n" << text;
   }
+}
+
+TEST(PlanFile, RefusesFormsThatNoGroupCanHave) {
+  const std::string text = to_toml(priced_plan(), model);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    return refusal(replaced(text, from, to));
+  };
+  EXPECT_NE(with("form = \"shared\"", "form = \"ring\"")
+                .find("[[forms]] form: 'ring' is not a form: one of direct, hierarchical, shared"),
+            std::string::npos);
+  EXPECT_NE(
+      with("collective = \"all_reduce\"", "collective = \"reduce\"").find("'reduce' is not a collective"),
+      std::string::npos);
+  EXPECT_NE(with("form = \"shared\"", "form = \"hierarchical\"").find("hierarchical needs several nodes"),
+            std::string::npos);
+  EXPECT_NE(with("from_bytes = 4294967296", "from_bytes = 0").find("named twice from 0 bytes on"),
+            std::string::npos);
+  EXPECT_NE(with("ranks = 2", "ranks = 8").find("no group of a plan of 4 ranks"), std::string::npos);
+  EXPECT_NE(with("per_node = 2", "pernode = 2").find("unknown key 'pernode' (did you mean 'per_node'?)"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ cost::Profile some_profile() {
   hardware.collectives[{core::CollectiveKind::all_gather, {4, 2, 2}}].points = {
       {1024, 1.0 / 3.0, 0.1, 0.5, 5}};
   hardware.collectives[{core::CollectiveKind::broadcast, {2, 1, 2}}] = {};
+  hardware.forms = {{4, 2, 2, {core::CollectiveKind::all_gather, 0, core::Form::hierarchical}},
+                    {2, 1, 2, {core::CollectiveKind::all_reduce, int64_t{1} << 33, core::Form::shared}}};
   hardware.gemm_flops = {1e11, 1.1e11};
   hardware.memory_bytes_per_second = {1e10};
   hardware.reserve_bytes = 1 << 20;
