@@ -54,6 +54,8 @@ std::vector<int64_t> choices(const plan::Plan& plan) {
   return {static_cast<int64_t>(plan.stages.size()),
           sizes,
           s.tp,
+          s.sp,
+          s.cp,
           s.dp,
           s.zero,
           static_cast<int64_t>(s.recompute),
@@ -79,38 +81,78 @@ spec::ModelSpec variant_model(const Variant& variant, int64_t hidden) {
     layer.dims.tied = variant.tied;
     layer.dims.bias = variant.bias;
     layer.dims.kv_heads = variant.kv_heads;
+    if (variant.family == Family::gpt) continue;
+    layer.dims.norm = core::NormKind::rmsnorm;
+    layer.dims.activation = core::ActivationKind::swiglu;
+    layer.dims.position = spec::PositionKind::rotary;
   }
   return model;
 }
 
 const std::vector<Variant>& variants() {
-  static const std::vector<Variant> list = {
-      {true, true, 12}, {false, true, 12}, {true, false, 4}, {false, false, 6}};
+  static const std::vector<Variant> list = {{true, true, 12},
+                                            {false, true, 12},
+                                            {true, false, 4},
+                                            {false, false, 6},
+                                            llama,
+                                            {true, true, 2, Family::llama}};
   return list;
 }
+
+namespace {
+
+/// Every tp × sp × cp × dp = ranks.
+std::vector<spec::LayerStrategy> splits_of(int32_t ranks) {
+  std::vector<spec::LayerStrategy> splits;
+  for (int32_t tp = 1; tp <= ranks; ++tp)
+    for (int32_t sp = 1; sp <= ranks / tp; ++sp)
+      for (int32_t cp = 1; cp <= ranks / tp / sp; ++cp) {
+        if (ranks % (tp * sp * cp) != 0) continue;
+        spec::LayerStrategy s;
+        s.tp = tp;
+        s.sp = sp;
+        s.cp = cp;
+        s.dp = ranks / (tp * sp * cp);
+        splits.push_back(s);
+      }
+  return splits;
+}
+
+/// The plan with other degrees, everywhere.
+plan::Plan split_like(plan::Plan plan, const spec::LayerStrategy& split) {
+  for (auto& layer : plan.layers) {
+    layer.tp = split.tp;
+    layer.sp = split.sp;
+    layer.cp = split.cp;
+    layer.dp = split.dp;
+  }
+  return plan;
+}
+
+}  // namespace
 
 std::vector<plan::Plan> uniform_plans(const spec::ModelSpec& model, int64_t world, int64_t batch,
                                       const std::vector<int64_t>& micros) {
   std::vector<plan::Plan> plans;
+  auto add_cuts = [&](plan::Plan plan, int64_t pp) {
+    for (const auto& stages : cuts(model.size(), pp)) {
+      plan.stages = stages;
+      if (plan::faults_of(plan, model, world).empty()) plans.push_back(plan);
+    }
+  };
   for (int64_t pp = 1; pp <= std::min(world, model.size()); ++pp) {
     if (world % pp != 0) continue;
-    const auto ranks = world / pp;
-    for (int32_t tp = 1; tp <= ranks; ++tp) {
-      if (ranks % tp != 0) continue;
+    const auto ranks = static_cast<int32_t>(world / pp);
+    for (const auto& split : splits_of(ranks))
       for (int32_t zero = 0; zero <= (ranks > 1 ? 3 : pp > 1 ? 1 : 0); ++zero)
         for (const auto recompute : {Recompute::none, Recompute::full})
           for (const auto m : micros)
             for (const auto schedule : {ScheduleKind::one_f_one_b, ScheduleKind::gpipe}) {
               if (pp == 1 && schedule == ScheduleKind::gpipe) continue;
-              auto plan =
-                  uniform_plan(model, pp, tp, static_cast<int32_t>(ranks / tp), zero, recompute, batch, m);
+              auto plan = split_like(uniform_plan(model, pp, 1, ranks, zero, recompute, batch, m), split);
               plan.schedule = schedule;
-              for (const auto& stages : cuts(model.size(), pp)) {
-                plan.stages = stages;
-                if (plan::faults_of(plan, model, world).empty()) plans.push_back(plan);
-              }
+              add_cuts(plan, pp);
             }
-    }
   }
   return plans;
 }

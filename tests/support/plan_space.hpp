@@ -11,20 +11,25 @@
 
 namespace galvatron::testing {
 
+enum class Family { gpt, llama };
+
 /// A 2-block model, seq 12, 37 tokens (which no tp > 1 divides), 12 heads.
 struct Variant {
   bool tied = true;
   bool bias = true;
   int64_t kv_heads = 12;
+  Family family = Family::gpt;
 };
 spec::ModelSpec variant_model(const Variant& variant, int64_t hidden = 48);
-/// Tied or not, with bias or without, as many or fewer key/value heads.
+/// RMSNorm, rotary positions, swiglu, no biases, an untied head, two query heads to a key/value head.
+inline constexpr Variant llama{false, false, 6, Family::llama};
+/// Tied or not, with bias or without, as many or fewer key/value heads; the two families.
 const std::vector<Variant>& variants();
 
-/// Every legal plan of `world` ranks whose layers share one strategy: stages × their sizes × tp × ZeRO ×
-/// recompute × micro-batches × schedule. Embedding and head stay at the highest ZeRO level that is legal for
-/// them. Combinations that mean the same (a schedule without stages, ZeRO levels without replicas) occur
-/// once.
+/// Every legal plan of `world` ranks whose layers share one strategy: stages × their sizes × tp × sp × cp ×
+/// ZeRO × recompute × micro-batches × schedule. Embedding and head stay at the highest ZeRO level that is
+/// legal for them. Combinations that mean the same (a schedule without stages, ZeRO levels without replicas)
+/// occur once.
 std::vector<plan::Plan> uniform_plans(const spec::ModelSpec& model, int64_t world, int64_t batch,
                                       const std::vector<int64_t>& micros);
 
