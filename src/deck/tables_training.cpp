@@ -52,79 +52,91 @@ Section<ModelSection> model_table() {
         "Standard deviation of initial weights; residual outputs get it divided by √(2 · layers)."}}};
 }
 
-Section<TrainSection> train_table() {
+namespace {
+
+using TrainFields = std::vector<Section<TrainSection>::Field>;
+
+TrainFields overlap_fields() {
   using S = TrainSection;
   return {
-      "train",
-      "The optimization: AdamW with linear warm-up and a decay of the learning rate.",
-      {{"steps", &S::steps, Rule().at_least(1), "steps", "Steps of the whole run; the schedules span them."},
-       {"stop_after", &S::stop_after, count(), "steps", "Stop and save after this step. 0: at `steps`."},
-       {"resume",
-        &S::resume,
-        {},
-        "",
-        "auto: from the newest valid checkpoint of the run folder, if any; never; or a checkpoint file."},
-       {"precision", &S::precision, Rule().one_of({"fp32", "fp64", "bf16", "fp16"}), "",
-        "Element type of parameters and activations. bf16 and fp16 keep fp32 master weights, gradients and "
-        "moments; "
-        "fp16 scales its loss. fp64 uses the plain reference kernels and is slow."},
-       {"loss_scale", &S::loss_scale, Rule().at_least(1), "",
-        "fp16: factor on the loss at the start. It halves when a gradient overflows (that step is skipped) "
-        "and "
-        "doubles after `loss_scale_growth` steps without."},
-       {"loss_scale_growth", &S::loss_scale_growth, Rule().at_least(1), "steps",
-        "fp16: steps without overflow after which the factor doubles."},
-       {"max_skipped", &S::max_skipped, Rule().at_least(1), "steps",
-        "fp16: so many skipped steps in a row end the run with exit code 7."},
-       {"optimizer", &S::optimizer, Rule().one_of({"adamw", "sgd"}), "",
-        "adamw: decoupled weight decay (arXiv 1711.05101); sgd: plain steps against the gradient."},
-       {"lr", &S::lr, Rule().above(0), "", "Largest learning rate, reached after the warm-up."},
-       {"min_lr", &S::min_lr, count(), "",
-        "Learning rate at the end of the decay. Left out: a tenth of `lr`."},
-       {"warmup", &S::warmup, count(), "steps",
-        "Steps over which the learning rate rises. Left out: at most `steps`."},
-       {"decay", &S::decay, Rule().one_of({"cosine", "linear", "constant"}), "",
-        "Form of the learning rate's fall from `lr` to `min_lr`; constant: none."},
-       {"weight_decay", &S::weight_decay, count(), "",
-        "Decoupled weight decay of tensors with at least two dims."},
-       {"betas", &S::betas, Rule().at_least(0).below(1).items(2, 2), "",
-        "Decay rates of AdamW's first and second moments."},
-       {"eps", &S::eps, Rule().above(0), "", "Added to AdamW's denominator."},
-       {"clip", &S::clip, count(), "", "Largest global gradient norm. 0: no clipping."},
-       {"eval_every", &S::eval_every, count(), "steps",
-        "Steps between validation losses. 0: only at the end."},
-       {"log_every", &S::log_every, Rule().at_least(1), "steps", "Steps between progress and metrics lines."},
-       {"walltime", &S::walltime, count().written_as(Form::duration), "s",
-        "Time limit of the job, where the batch system does not tell it. Before it ends, the run saves and "
-        "stops "
-        "with exit code 75. Empty: none."},
-       {"overlap_pipeline",
-        &S::overlap_pipeline,
-        {},
-        "",
-        "Messages between pipeline stages travel while the next actions are computed. false: each is waited "
-        "for where it is sent. The same numbers either way."},
-       {"overlap_gradients",
-        &S::overlap_gradients,
-        {},
-        "",
-        "Gradients are reduced on a thread of their own while backward goes on. false: backward waits. The "
-        "same "
-        "numbers either way."},
-       {"overlap_parameters",
-        &S::overlap_parameters,
-        {},
-        "",
-        "ZeRO-3 gathers the next layer's parameters while this one is computed. false: each layer waits for "
-        "its "
-        "own. The same numbers either way."},
-       {"overlap_ring",
-        &S::overlap_ring,
-        {},
-        "",
-        "Ring attention passes keys and values on while it computes. false: they move when it waits for "
-        "them. "
-        "The same numbers either way."}}};
+      {"overlap_pipeline",
+       &S::overlap_pipeline,
+       {},
+       "",
+       "Messages between pipeline stages travel while the next actions are computed. false: each is waited "
+       "for where it is sent. The same numbers either way."},
+      {"overlap_gradients",
+       &S::overlap_gradients,
+       {},
+       "",
+       "Gradients are reduced on a thread of their own while backward goes on. false: backward waits. The "
+       "same numbers either way."},
+      {"overlap_parameters",
+       &S::overlap_parameters,
+       {},
+       "",
+       "ZeRO-3 gathers the next layer's parameters while this one is computed. false: each layer waits for "
+       "its own. The same numbers either way."},
+      {"overlap_ring",
+       &S::overlap_ring,
+       {},
+       "",
+       "Ring attention passes keys and values on while it computes. false: they move when it waits for them. "
+       "The same numbers either way."}};
+}
+
+TrainFields precision_fields() {
+  using S = TrainSection;
+  return {{"precision", &S::precision, Rule().one_of({"fp32", "fp64", "bf16", "fp16"}), "",
+           "Element type of parameters and activations. bf16 and fp16 keep fp32 master weights, gradients "
+           "and moments; fp16 scales its loss. fp64 uses the plain reference kernels and is slow."},
+          {"loss_scale", &S::loss_scale, Rule().at_least(1), "",
+           "fp16: factor on the loss at the start. It halves when a gradient overflows (that step is "
+           "skipped) and doubles after `loss_scale_growth` steps without."},
+          {"loss_scale_growth", &S::loss_scale_growth, Rule().at_least(1), "steps",
+           "fp16: steps without overflow after which the factor doubles."},
+          {"max_skipped", &S::max_skipped, Rule().at_least(1), "steps",
+           "fp16: so many skipped steps in a row end the run with exit code 7."}};
+}
+
+}  // namespace
+
+Section<TrainSection> train_table() {
+  using S = TrainSection;
+  TrainFields fields = {
+      {"steps", &S::steps, Rule().at_least(1), "steps", "Steps of the whole run; the schedules span them."},
+      {"stop_after", &S::stop_after, count(), "steps", "Stop and save after this step. 0: at `steps`."},
+      {"resume",
+       &S::resume,
+       {},
+       "",
+       "auto: from the newest valid checkpoint of the run folder, if any; never; or a checkpoint file."},
+      {"optimizer", &S::optimizer, Rule().one_of({"adamw", "sgd"}), "",
+       "adamw: decoupled weight decay (arXiv 1711.05101); sgd: plain steps against the gradient."},
+      {"lr", &S::lr, Rule().above(0), "", "Largest learning rate, reached after the warm-up."},
+      {"min_lr", &S::min_lr, count(), "",
+       "Learning rate at the end of the decay. Left out: a tenth of `lr`."},
+      {"warmup", &S::warmup, count(), "steps",
+       "Steps over which the learning rate rises. Left out: at most `steps`."},
+      {"decay", &S::decay, Rule().one_of({"cosine", "linear", "constant"}), "",
+       "Form of the learning rate's fall from `lr` to `min_lr`; constant: none."},
+      {"weight_decay", &S::weight_decay, count(), "",
+       "Decoupled weight decay of tensors with at least two dims."},
+      {"betas", &S::betas, Rule().at_least(0).below(1).items(2, 2), "",
+       "Decay rates of AdamW's first and second moments."},
+      {"eps", &S::eps, Rule().above(0), "", "Added to AdamW's denominator."},
+      {"clip", &S::clip, count(), "", "Largest global gradient norm. 0: no clipping."},
+      {"eval_every", &S::eval_every, count(), "steps",
+       "Steps between validation losses. 0: only at the end."},
+      {"log_every", &S::log_every, Rule().at_least(1), "steps", "Steps between progress and metrics lines."},
+      {"walltime", &S::walltime, count().written_as(Form::duration), "s",
+       "Time limit of the job, where the batch system does not tell it. Before it ends, the run saves and "
+       "stops "
+       "with exit code 75. Empty: none."}};
+  for (const auto& more : {precision_fields(), overlap_fields()})
+    fields.insert(fields.end(), more.begin(), more.end());
+  return {"train", "The optimization: AdamW with linear warm-up and a decay of the learning rate.",
+          std::move(fields)};
 }
 
 Section<CheckpointSection> checkpoint_table() {

@@ -3,6 +3,7 @@
 #include "kernels/checks.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <string>
 
 #include "core/errors.hpp"
@@ -70,8 +71,13 @@ class Call {
     return *this;
   }
 
-  void require(bool condition, const std::string& text) const {
-    if (!condition) throw core::InternalError(core::format("kernels: {}: {}", name_, text));
+  /// `text` is made when it is needed only: calls inside a step ask for no memory.
+  template <std::invocable Text>
+  void require(bool condition, const Text& text) const {
+    if (!condition) throw core::InternalError(core::format("kernels: {}: {}", name_, text()));
+  }
+  void require(bool condition, const char* text) const {
+    require(condition, [&] { return text; });
   }
 
  private:
@@ -87,29 +93,33 @@ template <class Args>
 void attention_dims(const Call& call, const Args& a) {
   call.require(a.samples >= 0 && a.positions >= 0 && a.pieces >= 1 && a.heads >= 1 && a.kv_heads >= 1 &&
                    a.head_dim >= 1 && a.positions % a.pieces == 0 && a.heads % a.kv_heads == 0,
-               core::format("samples {}, positions {} in {} pieces, {} heads on {} of width {} do not fit",
-                            a.samples, a.positions, a.pieces, a.heads, a.kv_heads, a.head_dim));
+               [&] {
+                 return core::format(
+                     "samples {}, positions {} in {} pieces, {} heads on {} of width {} do not fit",
+                     a.samples, a.positions, a.pieces, a.heads, a.kv_heads, a.head_dim);
+               });
 }
 
 /// The parts of a ring's attention cut a block's positions into two halves.
 template <class Args>
 void attention_halves(const Call& call, const Args& a) {
   call.require(a.part == AttentionPart::diagonal || a.positions % 2 == 0,
-               core::format("{} positions have no halves", a.positions));
+               [&] { return core::format("{} positions have no halves", a.positions); });
 }
 
 /// All places of the rows are rows of a table of `table_rows`; −1: no table.
 void positions_fit(const Call& call, const RowPositions& p, int64_t rows, int64_t table_rows) {
-  call.require(p.samples >= 1 && p.pieces >= 1 && p.length >= 0 && p.begin >= 0 && p.rows() == rows,
-               core::format("{} samples of {} pieces of {} positions from {} on are not {} rows", p.samples,
-                            p.pieces, p.length, p.begin, rows));
+  call.require(p.samples >= 1 && p.pieces >= 1 && p.length >= 0 && p.begin >= 0 && p.rows() == rows, [&] {
+    return core::format("{} samples of {} pieces of {} positions from {} on are not {} rows", p.samples,
+                        p.pieces, p.length, p.begin, rows);
+  });
   if (rows == 0) return;
   const auto last = p.begin + p.pieces * p.length - 1;
   for (const auto c :
        {p.begin, std::clamp(p.half - 1, p.begin, last), std::clamp(p.half, p.begin, last), last}) {
     const auto place = p.of_coordinate(c);
     call.require(place >= 0 && (table_rows < 0 || place < table_rows),
-                 core::format("position {} in a table of {}", place, table_rows));
+                 [&] { return core::format("position {} in a table of {}", place, table_rows); });
   }
 }
 
@@ -253,8 +263,8 @@ void rope(const RopeArgs& a) {
   call.floating("x", a.x).operand("y", a.y, a.x.rows, a.x.cols, a.x.dtype);
   positions_fit(call, a.positions, a.x.rows, -1);
   call.require(a.heads >= 0 && a.head_dim >= 2 && a.head_dim % 2 == 0 && a.heads * a.head_dim <= a.x.cols,
-               core::format("{} heads of {} in {} columns", a.heads, a.head_dim, a.x.cols));
-  call.require(a.base > 0.0, core::format("base {}", a.base));
+               [&] { return core::format("{} heads of {} in {} columns", a.heads, a.head_dim, a.x.cols); });
+  call.require(a.base > 0.0, [&] { return core::format("base {}", a.base); });
 }
 
 void cross_entropy(const CrossEntropyArgs& a) {
@@ -270,8 +280,9 @@ void cross_entropy(const CrossEntropyArgs& a) {
   if (a.phase == CrossEntropyPhase::whole || a.phase == CrossEntropyPhase::gradient) {
     call.operand("loss", a.loss, 1, 1, DType::f64);
   }
-  call.require(a.vocab_begin >= 0 && a.vocab >= 1,
-               core::format("a slice from {} on of a vocabulary of {}", a.vocab_begin, a.vocab));
+  call.require(a.vocab_begin >= 0 && a.vocab >= 1, [&] {
+    return core::format("a slice from {} on of a vocabulary of {}", a.vocab_begin, a.vocab);
+  });
   call.require(a.phase != CrossEntropyPhase::whole || (a.vocab_begin == 0 && a.logits.cols >= a.vocab),
                "the whole phase needs the whole vocabulary");
 }
@@ -295,14 +306,16 @@ void adamw(const AdamWArgs& a) {
   updated(call, a.parameter, a.gradient, a.working);
   call.flat("exp_avg", a.exp_avg, count, a.parameter.dtype);
   call.flat("exp_avg_sq", a.exp_avg_sq, count, a.parameter.dtype);
-  call.require(a.step >= 1, core::format("step {} is before the first", a.step));
+  call.require(a.step >= 1, [&] { return core::format("step {} is before the first", a.step); });
   int64_t covered = 0;
   for (const auto& range : a.decay) {
-    call.require(range.begin == covered && range.end >= range.begin,
-                 core::format("decay range {} to {} does not follow {}", range.begin, range.end, covered));
+    call.require(range.begin == covered && range.end >= range.begin, [&] {
+      return core::format("decay range {} to {} does not follow {}", range.begin, range.end, covered);
+    });
     covered = range.end;
   }
-  call.require(covered == count, core::format("decay ranges cover {} of {} elements", covered, count));
+  call.require(covered == count,
+               [&] { return core::format("decay ranges cover {} of {} elements", covered, count); });
 }
 
 void sgd(const TensorView& parameter, const TensorView& gradient, const TensorView& working) {
@@ -315,7 +328,7 @@ void sum_of_squares(const TensorView& x, const TensorView& out) {
 
 void workspace(const char* name, const TensorView& view, int64_t bytes) {
   Call(name).require(view.bytes() >= bytes,
-                     core::format("workspace of {} bytes, {} needed", view.bytes(), bytes));
+                     [&] { return core::format("workspace of {} bytes, {} needed", view.bytes(), bytes); });
 }
 
 }  // namespace galvatron::kernels::checks
