@@ -57,7 +57,7 @@ TEST(Space, SaysWhyADivisionIsMissing) {
   SearchOptions options;
   Space space = space_of(8, options);
   EXPECT_TRUE(has_cut(space, "tp = 8 does not divide heads = 4")) << cuts_text(space);
-  EXPECT_TRUE(has_cut(space, "split over tp and dp only")) << cuts_text(space);
+  EXPECT_TRUE(has_cut(space, "tp · sp = 2 · 4 = 8 does not divide heads = 4")) << cuts_text(space);
   options.axes = {spec::Axis::dp};
   space = space_of(4, options);
   EXPECT_TRUE(has_cut(space, "search.axes leaves out tp")) << cuts_text(space);
