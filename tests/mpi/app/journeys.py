@@ -18,6 +18,9 @@ PLANS = {
     "2tp": (2, ["plan.tp=2"]),
     "2dp": (2, ["plan.tp=1", "plan.zero=3", "plan.recompute=true"]),
     "4pp": (4, ["plan.pp=2", "plan.tp=1", "plan.zero=1", "plan.microbatches=4"]),
+    "2bf16": (2, ["plan.tp=1", "plan.zero=2", "train.precision=bf16"]),
+    "2fp16": (2, ["plan.sp=2", "plan.zero=1", "train.precision=fp16", "train.loss_scale_growth=7"]),
+    "4ring": (4, ["model.family=llama", "model.kv_heads=2", "plan.cp=2", "plan.sp=2", "plan.zero=3"]),
 }
 # Long enough to be interrupted on any machine, with checkpoints all along.
 LONG = ["train.steps=4000", "checkpoint.every=50", "train.eval_every=0", "plan.tp=2"]
@@ -178,6 +181,9 @@ def refusals(j):
         ranks, words = PLANS[plan]
         text = j.run(ranks, ["--out", j.out("diverged" + plan)] + diverging + words, code=7)
         j.once(text, "not finite: ")
+    overflowing = ["train.precision=fp16", "model.init_std=1000", "train.max_skipped=3", "plan.tp=2"]
+    text = j.run(2, ["--out", j.out("overflowed")] + overflowing, code=7, texts=["3 steps in a row were skipped"])
+    j.once(text, "not finite: ")
     text = j.run(3, new + ["plan.tp=3"], code=2, texts=["legal: 1, 2, 4"])
     j.once(text, "tp = 3 does not divide heads = 4")
     run = ["--out", j.out("run"), "plan.pp=1"]
@@ -304,9 +310,8 @@ def generation(j):
     j.once(text, "--tokens is 0")
 
 
-CASES = {
-    "resume1": lambda j: resume(j, "1"), "resume2tp": lambda j: resume(j, "2tp"), "resume2dp": lambda j: resume(j, "2dp"),
-    "resume4pp": lambda j: resume(j, "4pp"), "resume_elsewhere": resume_elsewhere, "stops": stops, "trials": trials,
+CASES = {"resume" + name: lambda j, plan=name: resume(j, plan) for name in PLANS} | {
+    "resume_elsewhere": resume_elsewhere, "stops": stops, "trials": trials,
     "killed": killed, "hanging": hanging, "signals": signals, "early_signals": early_signals, "touch_files": touch_files,
     "time_limit": time_limit, "refusals": refusals, "damage": damage, "two_jobs": two_jobs, "formats": formats,
     "broken_data": broken_data, "evaluation": evaluation, "generation": generation, "quickstart": quickstart,
