@@ -147,7 +147,7 @@ TEST(Links, KeepToTheBudget) {
   const double begin = now_seconds();
   measure_links(*live.world, *all, *live.device, options, budget);
   // Slack: the minimum of samples is taken of every point that was begun.
-  EXPECT_LT(now_seconds() - begin, 0.4 + 1.0);
+  EXPECT_LT(now_seconds() - begin, 0.4 + 5.0);
 }
 
 TEST(Links, WithoutTimeNothingIsMeasuredAndNobodyWaits) {
