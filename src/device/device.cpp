@@ -25,64 +25,41 @@ std::string to_string(DeviceKind kind) {
   throw core::InternalError("to_string: unknown device kind");
 }
 
-Buffer::Buffer(Device& device, int64_t bytes)
-    : device_(&device), data_(device.allocate(bytes)), bytes_(bytes) {}
-
-Buffer::Buffer(Buffer&& other) noexcept
+OwnedBytes::OwnedBytes(OwnedBytes&& other) noexcept
     : device_(std::exchange(other.device_, nullptr)),
+      place_(other.place_),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)) {}
 
-Buffer& Buffer::operator=(Buffer&& other) noexcept {
+OwnedBytes& OwnedBytes::operator=(OwnedBytes&& other) noexcept {
   if (this != &other) {
     release();
     device_ = std::exchange(other.device_, nullptr);
+    place_ = other.place_;
     data_ = std::exchange(other.data_, nullptr);
     bytes_ = std::exchange(other.bytes_, 0);
   }
   return *this;
 }
 
-Buffer::~Buffer() {
+OwnedBytes::~OwnedBytes() {
   release();
 }
 
-void Buffer::release() noexcept {
+void OwnedBytes::release() noexcept {
   // A dry buffer has no data but is counted, so the device decides and not the pointer.
-  if (device_) device_->deallocate(data_, bytes_);
+  if (device_ && place_ == Place::device) device_->deallocate(data_, bytes_);
+  if (device_ && place_ == Place::host && data_) device_->deallocate_host(data_);
   device_ = nullptr;
   data_ = nullptr;
   bytes_ = 0;
 }
+
+Buffer::Buffer(Device& device, int64_t bytes)
+    : OwnedBytes(device, Place::device, device.allocate(bytes), bytes) {}
 
 HostBuffer::HostBuffer(Device& device, int64_t bytes)
-    : device_(&device), data_(device.allocate_host(bytes)), bytes_(bytes) {}
-
-HostBuffer::HostBuffer(HostBuffer&& other) noexcept
-    : device_(std::exchange(other.device_, nullptr)),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
-  if (this != &other) {
-    release();
-    device_ = std::exchange(other.device_, nullptr);
-    data_ = std::exchange(other.data_, nullptr);
-    bytes_ = std::exchange(other.bytes_, 0);
-  }
-  return *this;
-}
-
-HostBuffer::~HostBuffer() {
-  release();
-}
-
-void HostBuffer::release() noexcept {
-  if (device_ && data_) device_->deallocate_host(data_);
-  device_ = nullptr;
-  data_ = nullptr;
-  bytes_ = 0;
-}
+    : OwnedBytes(device, Place::host, device.allocate_host(bytes), bytes) {}
 
 std::byte* Device::allocate_host(int64_t bytes) {
   constexpr size_t alignment = 64;

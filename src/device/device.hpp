@@ -19,48 +19,47 @@ std::string to_string(DeviceKind kind);
 class Device;
 class Stream;
 
-/// Owned bytes on a device. Move-only; freed on destruction. `data()` is null on a dry device.
-class Buffer {
+/// What Buffer and HostBuffer are: owned bytes, move-only, freed on destruction.
+class OwnedBytes {
  public:
-  Buffer() = default;
-  /// Zero-filled. Throws core::ResourceError with the sizes.
-  Buffer(Device& device, int64_t bytes);
-  Buffer(Buffer&& other) noexcept;
-  Buffer& operator=(Buffer&& other) noexcept;
-  ~Buffer();
-
   std::byte* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
+
+ protected:
+  enum class Place { device, host };
+
+  OwnedBytes() = default;
+  OwnedBytes(Device& device, Place place, std::byte* data, int64_t bytes)
+      : device_(&device), place_(place), data_(data), bytes_(bytes) {}
+  OwnedBytes(OwnedBytes&& other) noexcept;
+  OwnedBytes& operator=(OwnedBytes&& other) noexcept;
+  ~OwnedBytes();
 
  private:
   void release() noexcept;
 
   Device* device_ = nullptr;
+  Place place_ = Place::device;
   std::byte* data_ = nullptr;
   int64_t bytes_ = 0;
 };
 
-/// Owned bytes of the host that a device can reach: page-locked beside a CUDA device, so that copies run
-/// while the host goes on and kernels may read and write it (slowly). Zero-filled, real on every kind, not
-/// part of the device's bytes. Move-only.
-class HostBuffer {
+/// Bytes of a device. `data()` is null on a dry one.
+class Buffer : public OwnedBytes {
+ public:
+  Buffer() = default;
+  Buffer(Device& device, int64_t bytes);
+};
+
+/// Bytes of the host that a device can reach: page-locked beside a CUDA device, so that copies run while the
+/// host goes on and kernels may read and write it (slowly). Zero-filled, real on every kind, not part of the
+/// device's bytes.
+class HostBuffer : public OwnedBytes {
  public:
   HostBuffer() = default;
   HostBuffer(Device& device, int64_t bytes);
-  HostBuffer(HostBuffer&& other) noexcept;
-  HostBuffer& operator=(HostBuffer&& other) noexcept;
-  ~HostBuffer();
 
-  std::byte* data() const { return data_; }
-  int64_t bytes() const { return bytes_; }
-  std::span<std::byte> span() const { return {data_, static_cast<size_t>(bytes_)}; }
-
- private:
-  void release() noexcept;
-
-  Device* device_ = nullptr;
-  std::byte* data_ = nullptr;
-  int64_t bytes_ = 0;
+  std::span<std::byte> span() const { return {data(), static_cast<size_t>(bytes())}; }
 };
 
 /// A point in a stream's work. An event that was never recorded counts as reached.
