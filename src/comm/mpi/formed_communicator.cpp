@@ -2,7 +2,6 @@
 // direct communicator's.
 #include "comm/mpi/formed_communicator.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include "comm/mpi/hierarchy.hpp"
@@ -44,7 +43,7 @@ class FormedCommunicator final : public Communicator {
     check_all_gather(group_, in, out);
     if (form == Form::hierarchical) return hierarchy_->all_gather(in.data, out.data, in.bytes());
     auto* own = out.data + index() * in.bytes();
-    if (own != in.data && in.bytes() > 0) std::memcpy(own, in.data, static_cast<size_t>(in.bytes()));
+    copy_bytes(own, in.data, in.bytes());
     shared_->gather_bytes(out.data, even_parts(out.bytes(), size(), size(), begins_));
   }
 

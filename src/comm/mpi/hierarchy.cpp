@@ -3,10 +3,10 @@
 #include "comm/mpi/hierarchy.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "comm/mpi/check.hpp"
+#include "comm/mpi/transfer.hpp"
 #include "core/dtype.hpp"
 
 namespace galvatron::comm::mpi {
@@ -14,10 +14,6 @@ namespace {
 
 /// Bytes of a round's data: bounds the scratch memory.
 constexpr int64_t round_bytes = 1 << 20;
-
-void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
-}
 
 MPI_Comm split(MPI_Comm comm, int color, int key) {
   MPI_Comm out = MPI_COMM_NULL;

@@ -3,9 +3,9 @@
 #include "comm/mpi/shared_group.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "comm/mpi/check.hpp"
+#include "comm/mpi/transfer.hpp"
 #include "comm/reduction.hpp"
 #include "core/dtype.hpp"
 
@@ -14,10 +14,6 @@ namespace {
 
 /// Up to this size every member reduces everything: one meeting instead of two.
 constexpr int64_t at_once_bytes = 8 << 10;
-
-void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
-}
 
 /// How many of `slice` elements from `begin` on a part of `count` has.
 int64_t within(int64_t count, int64_t begin, int64_t slice) {

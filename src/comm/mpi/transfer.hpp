@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace galvatron::comm::mpi {
@@ -18,6 +19,11 @@ enum class Tag : int { collective = 1, shift = 2, exchange = 3, message = 16 };
 
 inline Tag tag_of_channel(int channel) {
   return static_cast<Tag>(static_cast<int>(Tag::message) + channel);
+}
+
+/// Nothing where there is nothing, or it is there already.
+inline void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
+  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 /// One block to or from member `peer`.
