@@ -36,10 +36,6 @@ double number_of(std::span<const std::byte> bytes, core::DType dtype, int64_t i)
   return static_cast<double>(dtype == core::DType::bf16 ? core::bf16_to_f32(half) : core::f16_to_f32(half));
 }
 
-}  // namespace
-
-namespace {
-
 /// Threads beside compute are for CPU ranks. Devices queue communication on streams of their own, and a
 /// rehearsal makes its calls in one order.
 OverlapSettings overlap_on(device::DeviceKind kind, const OverlapSettings& wanted) {
@@ -127,14 +123,13 @@ StepResult Session::reduce(const deck::TrainSection& train, Request request) {
 
 std::string Session::first_non_finite() {
   const auto tensors = tensors_of(model_, dtype_);
+  const auto dtype = core::accumulator_of(dtype_);
   // Backward runs from the last layer to the first, so the last one that is not finite was the first to be.
   std::string found = "none of this rank's slices of the gradients";
   for (const auto& piece : gradient_pieces_of(*stage_, model_, tensors)) {
-    const bool wide = core::accumulator_of(dtype_) == core::DType::f64;
-    const auto* data = window_.look(piece.data, piece.count * (wide ? 8 : 4)).data();
+    const auto bytes = window_.look(piece.data, piece.count * core::size_of(dtype));
     for (int64_t e = 0; e < piece.count; ++e) {
-      const double value = wide ? reinterpret_cast<const double*>(data)[e]
-                                : static_cast<double>(reinterpret_cast<const float*>(data)[e]);
+      const auto value = number_of(bytes, dtype, e);
       if (std::isfinite(value)) continue;
       const auto name = tensors[static_cast<size_t>(piece.tensor)].name.substr(std::string("model/").size());
       found = core::format("the gradient of {} (element {} is {})", name, piece.offset + e, value);
