@@ -4,8 +4,6 @@
 
 #include "runtime/player.hpp"
 
-#include <optional>
-
 #include "core/format.hpp"
 
 namespace galvatron::runtime {
@@ -124,17 +122,14 @@ void Player::forward(const Action& action, Phase phase, Section section) {
       wait(t.output);  // the buffer may still be on its way
       at.output = stage_.message_place(action.chunk, Message::output);
     }
-    play_forward(at, layer, static_cast<size_t>(chunk.first + chunk.size), phase, section);
+    play_forward(at, layer, phase, section);
     if (moves && number == 0) post_input(action.chunk);
   }
   if (chunk.output.present()) send(t.output, action, Message::output, next_);
 }
 
-void Player::play_forward(LayerAddresses& at, size_t layer, size_t end, Phase phase, Section section) {
-  std::optional<size_t> next;
-  for (auto i = layer + 1; i < end && !next; ++i)
-    if (!stage_.state_of(i).program->steps(Phase::gather).empty()) next = i;
-  state_.gather(layer, Phase::gather, next);
+void Player::play_forward(const LayerAddresses& at, size_t layer, Phase phase, Section section) {
+  state_.gather(layer, Phase::gather);
   if (phase == Phase::evaluate) return steps_.play(at, phase, section);
   state_.claim_gradients(layer, Phase::forward_reduce);
   steps_.play(at, phase, section);
@@ -164,10 +159,7 @@ void Player::backward(const Action& action, bool last) {
     const auto layer = static_cast<size_t>(chunk.first + number);
     auto& at = stage_.addresses(layer, slot_of(action));
     bind_backward(at, action, number);
-    std::optional<size_t> next;
-    for (auto i = layer; i > static_cast<size_t>(chunk.first) && !next; --i)
-      if (!stage_.state_of(i - 1).program->steps(Phase::backward_gather).empty()) next = i - 1;
-    state_.gather(layer, Phase::backward_gather, next);
+    state_.gather(layer, Phase::backward_gather);
     state_.claim_gradients(layer, Phase::backward_reduce);
     steps_.play(at, Phase::backward, Section::backward);
     state_.reduce(layer, Phase::backward_reduce);

@@ -56,7 +56,7 @@ class Player {
   void feed(const plan::Action& action, MicroBatchSource& source);
   void forward(const plan::Action& action, program::Phase phase, Section section);
   void backward(const plan::Action& action, bool last);
-  void play_forward(LayerAddresses& at, size_t layer, size_t end, program::Phase phase, Section section);
+  void play_forward(const LayerAddresses& at, size_t layer, program::Phase phase, Section section);
   void bind_backward(LayerAddresses& at, const plan::Action& action, int64_t number);
 
   int64_t slot_of(const plan::Action& action) const;

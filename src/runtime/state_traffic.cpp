@@ -9,7 +9,29 @@ using program::Phase;
 
 StateTraffic::StateTraffic(Stage& stage, StepPlayer& here, StepPlayer& beside, SectionTimes& times,
                            const OverlapSettings& settings)
-    : stage_(stage), here_(here), beside_(beside), times_(times), settings_(settings) {}
+    : stage_(stage),
+      here_(here),
+      beside_(beside),
+      times_(times),
+      settings_(settings),
+      above_(stage.layers()),
+      below_(stage.layers()) {
+  for (const auto& chunk : stage.program().chunks) find_neighbours(chunk);
+}
+
+void StateTraffic::find_neighbours(const plan::Chunk& chunk) {
+  const auto first = static_cast<size_t>(chunk.first), end = first + static_cast<size_t>(chunk.size);
+  std::optional<size_t> found;
+  for (auto layer = end; layer-- > first;) {
+    above_[layer] = found;
+    if (has(layer, Phase::gather)) found = layer;
+  }
+  found.reset();
+  for (auto layer = first; layer < end; ++layer) {
+    below_[layer] = found;
+    if (has(layer, Phase::backward_gather)) found = layer;
+  }
+}
 
 bool StateTraffic::has(size_t layer, Phase phase) const {
   return !stage_.state_of(layer).program->steps(phase).empty();
@@ -40,7 +62,7 @@ void StateTraffic::play_now(size_t layer, Phase phase) {
     here_.play(stage_.state_of(layer), phase, Section::gradient_sync);
 }
 
-void StateTraffic::gather(size_t layer, Phase phase, std::optional<size_t> next) {
+void StateTraffic::gather(size_t layer, Phase phase) {
   const bool needed = has(layer, phase);
   if (needed && ahead_ && ahead_->layer == layer && ahead_->phase == phase) {
     wait(ahead_->ticket);
@@ -51,7 +73,8 @@ void StateTraffic::gather(size_t layer, Phase phase, std::optional<size_t> next)
     ahead_.reset();
     play_now(layer, phase);
   }
-  if (settings_.parameters == Overlap::off || !next || ahead_ || !has(*next, phase)) return;
+  const auto next = (phase == Phase::gather ? above_ : below_)[layer];
+  if (settings_.parameters == Overlap::off || !next || ahead_) return;
   if (needed && stage_.gather_buffer(*next) == stage_.gather_buffer(layer)) return;
   ahead_ = Ahead{*next, phase, start(*next, phase)};
 }
@@ -66,17 +89,9 @@ void StateTraffic::claim_gradients(size_t layer, Phase phase) {
 
 void StateTraffic::reduce(size_t layer, Phase phase) {
   if (!has(layer, phase)) return;
-  if (settings_.gradients == Overlap::off && settings_.parameters == Overlap::off) {
-    here_.play(stage_.state_of(layer), phase, Section::gradient_sync);
-    return;
-  }
-  // Gathers and reductions share communicators: where one is beside, the other is too, if only to be waited
-  // for.
+  if (settings_.gradients == Overlap::off) return play_now(layer, phase);
   const auto ticket = start(layer, phase);
-  if (settings_.gradients == Overlap::off)
-    wait(ticket);
-  else if (phase != Phase::sync)
-    reducing_[static_cast<size_t>(stage_.reduce_buffer(layer))] = ticket;
+  if (phase != Phase::sync) reducing_[static_cast<size_t>(stage_.reduce_buffer(layer))] = ticket;
 }
 
 void StateTraffic::drain() {

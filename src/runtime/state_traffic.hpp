@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "comm/background.hpp"
 #include "runtime/stage.hpp"
@@ -33,8 +34,8 @@ class StateTraffic {
   StateTraffic(Stage& stage, StepPlayer& here, StepPlayer& beside, SectionTimes& times,
                const OverlapSettings& settings);
 
-  /// The layer's parameters are in memory afterwards; `next`, where given, is on its way to the other buffer.
-  void gather(size_t layer, program::Phase gather, std::optional<size_t> next);
+  /// The layer's parameters are in memory afterwards, and those of the next layer that gathers on their way.
+  void gather(size_t layer, program::Phase gather);
   /// Before a phase that writes gradients which `reduce` will take: their buffer is free afterwards.
   void claim_gradients(size_t layer, program::Phase reduce);
   /// After it.
@@ -49,6 +50,7 @@ class StateTraffic {
     comm::Background::Ticket ticket;
   };
 
+  void find_neighbours(const plan::Chunk& chunk);
   bool has(size_t layer, program::Phase phase) const;
   comm::Background::Ticket start(size_t layer, program::Phase phase);
   void wait(comm::Background::Ticket ticket);
@@ -58,6 +60,8 @@ class StateTraffic {
   StepPlayer &here_, &beside_;
   SectionTimes& times_;
   OverlapSettings settings_;
+  /// Per layer the next one of its chunk that gathers: forward goes up, backward down.
+  std::vector<std::optional<size_t>> above_, below_;
   std::optional<Ahead> ahead_;
   std::array<std::optional<comm::Background::Ticket>, 2> reducing_;  ///< by buffer
   comm::Background background_;  // last: it ends before what its tasks use
