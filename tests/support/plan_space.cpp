@@ -12,6 +12,7 @@
 #include "core/random.hpp"
 #include "plan/schedules/lanes.hpp"
 #include "program/lower.hpp"
+#include "support/layouts.hpp"
 #include "support/plan_runs.hpp"
 
 namespace galvatron::testing {
@@ -100,23 +101,6 @@ const std::vector<Variant>& variants() {
 }
 
 namespace {
-
-/// Every tp × sp × cp × dp = ranks.
-std::vector<spec::LayerStrategy> splits_of(int32_t ranks) {
-  std::vector<spec::LayerStrategy> splits;
-  for (int32_t tp = 1; tp <= ranks; ++tp)
-    for (int32_t sp = 1; sp <= ranks / tp; ++sp)
-      for (int32_t cp = 1; cp <= ranks / tp / sp; ++cp) {
-        if (ranks % (tp * sp * cp) != 0) continue;
-        spec::LayerStrategy s;
-        s.tp = tp;
-        s.sp = sp;
-        s.cp = cp;
-        s.dp = ranks / (tp * sp * cp);
-        splits.push_back(s);
-      }
-  return splits;
-}
 
 /// The plan with other degrees, everywhere.
 plan::Plan split_like(plan::Plan plan, const spec::LayerStrategy& split) {

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "spec/reshard.hpp"
+#include "support/layouts.hpp"
 #include "support/plan_job.hpp"
 
 namespace galvatron::testing {
@@ -23,13 +24,10 @@ TEST_F(PlanFlow, SchedulesEqualOneRank) {
   say("schedules, gradients and SGD", played, played);
 }
 
+/// Every split, with ZeRO 1.
 std::vector<spec::LayerStrategy> strategies_of(int32_t ranks) {
-  std::vector<spec::LayerStrategy> all;
-  for (int32_t tp = 1; tp <= ranks; ++tp)
-    for (int32_t sp = 1; tp * sp <= ranks; ++sp)
-      for (int32_t cp = 1; tp * sp * cp <= ranks; ++cp)
-        if (ranks % (tp * sp * cp) == 0)
-          all.push_back({.tp = tp, .sp = sp, .cp = cp, .dp = ranks / (tp * sp * cp), .zero = 1});
+  auto all = splits_of(ranks);
+  for (auto& strategy : all) strategy.zero = 1;
   return all;
 }
 

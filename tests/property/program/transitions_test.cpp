@@ -7,6 +7,7 @@
 #include <string>
 
 #include "program/transition.hpp"
+#include "support/layouts.hpp"
 
 namespace galvatron::program {
 namespace {
@@ -14,28 +15,11 @@ namespace {
 constexpr int64_t positions = 48, cols = 2;
 constexpr int64_t untouched = -1;
 
-std::vector<spec::LayerStrategy> strategies_of(int32_t ranks) {
-  std::vector<spec::LayerStrategy> all;
-  for (int32_t tp = 1; tp <= ranks; ++tp)
-    for (int32_t sp = 1; tp * sp <= ranks; ++sp)
-      for (int32_t cp = 1; tp * sp * cp <= ranks; ++cp)
-        if (ranks % (tp * sp * cp) == 0)
-          all.push_back({.tp = tp, .sp = sp, .cp = cp, .dp = ranks / (tp * sp * cp)});
-  return all;
-}
+using testing::splits_of;
+using testing::tokens_of;
 
 /// One element per row: all columns of a row move together.
 using Rows = std::vector<int64_t>;
-
-Rows tokens_of(const spec::TokenLayout& layout, int64_t rank) {
-  const auto c = spec::MeshShape(layout.strategy, 0).coordinate_of(rank);
-  Rows tokens;
-  for (auto sample = layout.samples_of(c.dp).begin; sample < layout.samples_of(c.dp).end; ++sample)
-    for (const auto& range : layout.positions_of(c))
-      for (auto position = range.begin; position < range.end; ++position)
-        tokens.push_back(sample * positions + position);
-  return tokens;
-}
 
 /// The ranks of a stage: their programs and what lies in their values.
 class Stage {
@@ -136,8 +120,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Transitions, ::testing::Values(2, 3, 4, 6, 8));
 
 TEST_P(Transitions, MoveActivationsThereAndGradientsBack) {
   for (const int64_t samples : {int64_t{GetParam()}, int64_t{GetParam()} + 3})
-    for (const auto& a : strategies_of(GetParam()))
-      for (const auto& b : strategies_of(GetParam())) {
+    for (const auto& a : splits_of(GetParam()))
+      for (const auto& b : splits_of(GetParam())) {
         SCOPED_TRACE(to_string(a) + " → " + to_string(b) + ", " + std::to_string(samples) + " samples");
         const spec::TokenLayout from{samples, positions, a}, to{samples, positions, b};
         Stage stage(from, to);

@@ -1,6 +1,7 @@
 // Laws of moving activations between layouts, for every pair of layouts of a stage: each row arrives where
 // it belongs, exactly once, and the way back is the transpose. The payload is the token's own index.
 #include "spec/reshard.hpp"
+#include "support/layouts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,28 +14,8 @@ namespace {
 /// Divides by every sp · tp · 2cp of up to eight ranks.
 constexpr int64_t positions = 48;
 
-/// All ways to write `ranks` as tp · sp · cp · dp.
-std::vector<LayerStrategy> strategies_of(int32_t ranks) {
-  std::vector<LayerStrategy> all;
-  for (int32_t tp = 1; tp <= ranks; ++tp)
-    for (int32_t sp = 1; tp * sp <= ranks; ++sp)
-      for (int32_t cp = 1; tp * sp * cp <= ranks; ++cp)
-        if (ranks % (tp * sp * cp) == 0)
-          all.push_back({.tp = tp, .sp = sp, .cp = cp, .dp = ranks / (tp * sp * cp)});
-  return all;
-}
-
-/// Sample · positions + position of every row of a rank, from the layout's own lists.
-std::vector<int64_t> tokens_of(const TokenLayout& layout, int64_t rank) {
-  const auto c = MeshShape(layout.strategy, 0).coordinate_of(rank);
-  std::vector<int64_t> tokens;
-  const auto samples = layout.samples_of(c.dp);
-  for (auto sample = samples.begin; sample < samples.end; ++sample)
-    for (const auto& range : layout.positions_of(c))
-      for (auto position = range.begin; position < range.end; ++position)
-        tokens.push_back(sample * positions + position);
-  return tokens;
-}
+using testing::splits_of;
+using testing::tokens_of;
 
 /// Every rank's rows after the move: what it kept and what its peers sent, −1 where nothing arrived.
 std::vector<std::vector<int64_t>> moved(const std::vector<Move>& moves, const TokenLayout& from,
@@ -84,7 +65,7 @@ class Reshard : public ::testing::TestWithParam<int32_t> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Reshard, ::testing::Values(1, 2, 3, 4, 6, 8));
 
 TEST_P(Reshard, EveryRowArrivesOnceThereAndBack) {
-  const auto strategies = strategies_of(GetParam());
+  const auto strategies = splits_of(GetParam());
   for (const int64_t samples : {int64_t{GetParam()}, int64_t{GetParam()} + 3})  // 3 more: uneven shares
     for (const auto& a : strategies)
       for (const auto& b : strategies) {
@@ -104,8 +85,8 @@ TEST_P(Reshard, EveryRowArrivesOnceThereAndBack) {
 
 TEST_P(Reshard, EqualLayoutsMoveNothing) {
   const int64_t samples = GetParam() + 1;
-  for (const auto& a : strategies_of(GetParam()))
-    for (const auto& b : strategies_of(GetParam())) {
+  for (const auto& a : splits_of(GetParam()))
+    for (const auto& b : splits_of(GetParam())) {
       const TokenLayout from{samples, positions, a}, to{samples, positions, b};
       bool silent = true;
       for (const auto& move : moves_of(from, to)) silent &= move.sends.empty() && move.receives.empty();
