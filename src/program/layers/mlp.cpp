@@ -1,8 +1,6 @@
-// Feed-forward: x + down(f(up(norm(x)))) with f = gelu, or gated with swiglu. Columns
-// of up and rows of down are split over tp (Shoeybi et
-// al., arXiv 1909.08053).
+// Feed-forward: x + down(f(up(norm(x)))) with f = gelu, or gated with swiglu. Columns of up and rows of down
+// are split over tp (Shoeybi et al., arXiv 1909.08053).
 
-#include "core/format.hpp"
 #include "program/layers/kinds.hpp"
 #include "program/layers/rules.hpp"
 
