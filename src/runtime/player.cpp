@@ -28,9 +28,24 @@ Player::Player(Stage& stage, StepPlayer& steps, StateTraffic& state, comm::Commu
   if (overlap == Overlap::on && ranks > 1) steps_.set_progress([this] { progress(); });
 }
 
-void Player::wait(comm::Pending& pending) {
+void Player::wait(comm::Pending& pending, const TraceSlice& as) {
   const Timed timed(times_, Section::pipeline_wait);
+  const Traced traced(trace_, as);
   pending.wait();
+}
+
+void Player::wait_for_message(comm::Pending& pending, const Action& action, int peer) {
+  const auto route = plan::route_of(action, stage_.program().pipeline_rank, stage_.program().pipeline);
+  wait(pending, {.kind = TraceKind::receive,
+                 .micro = action.micro,
+                 .stage = static_cast<int32_t>(route.from),
+                 .peer = pipeline_.members()[static_cast<size_t>(peer)]});
+}
+
+TraceSlice Player::slice_of(const Action& action) const {
+  return {.kind = action.kind == ActionKind::forward ? TraceKind::forward : TraceKind::backward,
+          .micro = action.micro,
+          .stage = static_cast<int32_t>(stage_.chunk(action.chunk).stage)};
 }
 
 void Player::progress() {
@@ -63,6 +78,10 @@ void Player::post_output_gradient(int64_t chunk) {
 
 void Player::send(comm::Pending& pending, const Action& action, Message which, int peer) {
   const auto route = plan::route_of(action, stage_.program().pipeline_rank, stage_.program().pipeline);
+  const Traced traced(trace_, {.kind = TraceKind::send,
+                               .micro = action.micro,
+                               .stage = static_cast<int32_t>(route.to),
+                               .peer = pipeline_.members()[static_cast<size_t>(peer)]});
   pending = pipeline_.send(stage_.message(action.chunk, which), peer, static_cast<int>(route.to));
   if (overlap_ == Overlap::off) wait(pending);
 }
@@ -92,9 +111,10 @@ void Player::feed(const Action& action, MicroBatchSource& source) {
   pat_(core::format("forward of micro-batch {} on stage {}", action.micro, chunk.stage));
   if (!chunk.input.present()) {
     const Timed timed(times_, Section::data_wait);
+    const Traced traced(trace_, {.kind = TraceKind::data, .micro = action.micro});
     source.tokens(action.micro, stage_.tokens(first, slot));
   } else {
-    wait(traffic(action).input);
+    wait_for_message(traffic(action).input, action, previous_);
     if (stage_.saves_input(first)) {
       steps_.copy(stage_.message(action.chunk, Message::input), stage_.received_input(first, slot));
       post_input(action.chunk);
@@ -102,6 +122,7 @@ void Player::feed(const Action& action, MicroBatchSource& source) {
   }
   if (!chunk.output.present()) {
     const Timed timed(times_, Section::data_wait);
+    const Traced traced(trace_, {.kind = TraceKind::data, .micro = action.micro});
     source.labels(action.micro, stage_.labels(first + static_cast<size_t>(chunk.size) - 1, slot));
   }
 }
@@ -130,10 +151,17 @@ void Player::forward(const Action& action, Phase phase, Section section) {
 
 void Player::play_forward(const LayerAddresses& at, size_t layer, Phase phase, Section section) {
   state_.gather(layer, Phase::gather);
-  if (phase == Phase::evaluate) return steps_.play(at, phase, section);
+  if (phase == Phase::evaluate) return play(at, layer, phase, section);
   state_.claim_gradients(layer, Phase::forward_reduce);
-  steps_.play(at, phase, section);
+  play(at, layer, phase, section);
   state_.reduce(layer, Phase::forward_reduce);
+}
+
+void Player::play(const LayerAddresses& at, size_t layer, Phase phase, Section section) {
+  const Traced traced(trace_, {.kind = TraceKind::layer,
+                               .detail = static_cast<uint8_t>(phase),
+                               .layer = static_cast<int32_t>(stage_.program().layers[layer].layer)});
+  steps_.play(at, phase, section);
 }
 
 void Player::bind_backward(LayerAddresses& at, const Action& action, int64_t number) {
@@ -154,14 +182,14 @@ void Player::backward(const Action& action, bool last) {
   const auto& chunk = stage_.chunk(action.chunk);
   auto& t = traffic(action);
   pat_(core::format("backward of micro-batch {} on stage {}", action.micro, chunk.stage));
-  if (chunk.output.present()) wait(t.output_gradient);
+  if (chunk.output.present()) wait_for_message(t.output_gradient, action, next_);
   for (auto number = chunk.size - 1; number >= 0; --number) {
     const auto layer = static_cast<size_t>(chunk.first + number);
     auto& at = stage_.addresses(layer, slot_of(action));
     bind_backward(at, action, number);
     state_.gather(layer, Phase::backward_gather);
     state_.claim_gradients(layer, Phase::backward_reduce);
-    steps_.play(at, Phase::backward, Section::backward);
+    play(at, layer, Phase::backward, Section::backward);
     state_.reduce(layer, Phase::backward_reduce);
     if (number + 1 == chunk.size && chunk.output.present()) post_output_gradient(action.chunk);
     if (last) state_.reduce(layer, Phase::sync);
@@ -173,6 +201,7 @@ void Player::play_lane(MicroBatchSource& source) {
   const auto micros = stage_.program().pipeline.micros;
   open(micros, micros);
   for (const auto& action : stage_.program().lane) {
+    const Traced traced(trace_, slice_of(action));
     if (action.kind == ActionKind::forward) {
       feed(action, source);
       forward(action, Phase::forward, Section::forward);
@@ -185,17 +214,19 @@ void Player::play_lane(MicroBatchSource& source) {
 
 void Player::measure_gradients() {
   pat_("gradient norm");
+  const Traced traced(trace_, {.kind = TraceKind::norm});
   state_.drain();
   stage_.gradient_norm() = 0.0;
   for (size_t i = 0; i < stage_.layers(); ++i)
-    steps_.play(stage_.addresses(i, 0), Phase::gradient_norm, Section::optimizer);
+    play(stage_.addresses(i, 0), i, Phase::gradient_norm, Section::optimizer);
 }
 
 void Player::update(const UpdateSettings& settings) {
   pat_("optimizer");
   steps_.set_update(settings);
+  const Traced traced(trace_, {.kind = TraceKind::update});
   for (size_t i = 0; i < stage_.layers(); ++i)
-    steps_.play(stage_.addresses(i, 0), Phase::update, Section::optimizer);
+    play(stage_.addresses(i, 0), i, Phase::update, Section::optimizer);
 }
 
 void Player::restore() {

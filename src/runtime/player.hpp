@@ -9,6 +9,7 @@
 #include "runtime/stage.hpp"
 #include "runtime/state_traffic.hpp"
 #include "runtime/step_player.hpp"
+#include "runtime/trace.hpp"
 
 namespace galvatron::runtime {
 
@@ -36,6 +37,8 @@ class Player {
   void update(const UpdateSettings& settings);
   /// Working weights of 16-bit precisions from their masters.
   void restore();
+  /// Where to record what is done; null for nowhere.
+  void set_trace(TraceLane* lane) { trace_ = lane; }
   /// Losses of `micros` micro-batches, forward alone.
   void evaluate(MicroBatchSource& source, int64_t micros);
 
@@ -56,6 +59,8 @@ class Player {
   void feed(const plan::Action& action, MicroBatchSource& source);
   void forward(const plan::Action& action, program::Phase phase, Section section);
   void backward(const plan::Action& action, bool last);
+  /// One phase of one layer.
+  void play(const LayerAddresses& at, size_t layer, program::Phase phase, Section section);
   void play_forward(const LayerAddresses& at, size_t layer, program::Phase phase, Section section);
   void bind_backward(LayerAddresses& at, const plan::Action& action, int64_t number);
 
@@ -63,7 +68,10 @@ class Player {
   void post_input(int64_t chunk);
   void post_output_gradient(int64_t chunk);
   void send(comm::Pending& pending, const plan::Action& action, Message which, int peer);
-  void wait(comm::Pending& pending);
+  void wait(comm::Pending& pending, const TraceSlice& as = {.kind = TraceKind::wait});
+  /// The message that an action needs.
+  void wait_for_message(comm::Pending& pending, const plan::Action& action, int peer);
+  TraceSlice slice_of(const plan::Action& action) const;
   /// Lets messages under way move on; called between steps.
   void progress();
 
@@ -75,6 +83,7 @@ class Player {
   std::function<void(std::string_view)> pat_;
   Overlap overlap_;
   int previous_, next_;
+  TraceLane* trace_ = nullptr;
   std::vector<Traffic> traffic_;  ///< per chunk
 };
 

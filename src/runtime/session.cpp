@@ -77,12 +77,23 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
   state_ = std::make_unique<StateTraffic>(*stage_, *steps_, *beside_, times_, overlap);
   player_ = std::make_unique<Player>(*stage_, *steps_, *state_, groups_->pipeline(), times_, options.pat,
                                      overlap.pipeline);
+  if (options.trace_steps > 0) start_trace(options.trace_steps);
   restore();
+}
+
+void Session::start_trace(int64_t steps) {
+  trace_ = std::make_unique<Trace>(stage_->program(), steps);
+  player_->set_trace(&trace_->compute);
+  steps_->set_trace(&trace_->compute, &trace_->ring);
+  beside_->set_trace(&trace_->state, &trace_->ring);
+  state_->set_trace(&trace_->compute, &trace_->state);
 }
 
 StepResult Session::step(MicroBatchSource& source, const deck::TrainSection& train, int64_t step,
                          Request request) {
   const auto begin = now();
+  const Traced traced(trace_ ? &trace_->compute : nullptr,
+                      {.kind = TraceKind::step, .micro = static_cast<int32_t>(step + 1)});
   FedSource fed(feed_, source);
   steps_->set_loss_scale(loss_scale_.factor);
   player_->play_lane(fed);
@@ -105,6 +116,7 @@ StepResult Session::reduce(const deck::TrainSection& train, Request request) {
   double asked = static_cast<double>(request);
   {
     const Timed timed(times_, Section::gradient_sync);
+    const Traced traced(trace_ ? &trace_->compute : nullptr, {.kind = TraceKind::agree});
     world_.all_reduce(sums, core::ReduceOp::sum);
     world_.all_reduce(std::span(&asked, 1), core::ReduceOp::max);
   }
@@ -161,11 +173,18 @@ void Session::require_finite(double loss, double squares) {
 }
 
 double Session::evaluate(MicroBatchSource& source, int64_t micros) {
+  // One slice stands for all of it, else the ring would hold nothing of the last steps.
+  if (trace_) trace_->record(false);
+  const auto begin = now();
   FedSource fed(feed_, source);
   player_->evaluate(fed, micros);
   stream_->synchronize();
   double sum = stage_->loss();
   world_.all_reduce(std::span(&sum, 1), core::ReduceOp::sum);
+  if (trace_) {
+    trace_->record(true);
+    trace_->compute.put({begin, now(), TraceKind::evaluate});
+  }
   return sum;
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/loss_scale.hpp"
 #include "runtime/player.hpp"
 #include "runtime/token_feed.hpp"
+#include "runtime/trace.hpp"
 
 namespace galvatron::runtime {
 
@@ -39,6 +40,7 @@ struct SessionOptions {
   LossScale loss_scale = {};
   uint64_t seed = 1234;
   OverlapSettings overlap = {};
+  int64_t trace_steps = 0;  ///< the last steps of which a trace is kept; 0 = none
   std::function<void(std::string_view)> pat = [](std::string_view) {};
   /// Called in every step when gradients are reduced and not yet applied.
   std::function<void()> before_update = [] {};
@@ -76,11 +78,14 @@ class Session {
   const spec::ModelSpec& model() const { return model_; }
   comm::World& world() { return world_; }
   SectionTimes& times() { return times_; }
+  /// Null without one.
+  Trace* trace() { return trace_.get(); }
 
  private:
   StepResult reduce(const deck::TrainSection& train, Request request);
   void require_finite(double loss, double squares);
   std::string first_non_finite();
+  void start_trace(int64_t steps);
 
   comm::World& world_;
   plan::Plan plan_;
@@ -94,7 +99,8 @@ class Session {
   TokenFeed feed_;
   std::unique_ptr<LiveGroups> groups_;
   std::unique_ptr<Stage> stage_;
-  SectionTimes beside_times_;  ///< of the thread beside: not part of this rank's step
+  std::unique_ptr<Trace> trace_;  ///< before the threads that write to it
+  SectionTimes beside_times_;     ///< of the thread beside: not part of this rank's step
   std::unique_ptr<comm::Background> ring_;
   std::unique_ptr<StepPlayer> steps_, beside_;
   std::unique_ptr<StateTraffic> state_;

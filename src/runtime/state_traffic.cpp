@@ -43,13 +43,22 @@ comm::Background::Ticket StateTraffic::start(size_t layer, Phase phase) {
                     static_cast<int64_t>(phase);
   return background_.submit([this, what] {
     constexpr auto phases = static_cast<int64_t>(program::all_phases.size());
-    beside_.play(stage_.state_of(static_cast<size_t>(what / phases)), static_cast<Phase>(what % phases),
-                 Section::gradient_sync);
+    const auto number = static_cast<size_t>(what / phases);
+    const auto phase = static_cast<Phase>(what % phases);
+    const Traced traced(beside_trace_, slice_of(number, phase));
+    beside_.play(stage_.state_of(number), phase, Section::gradient_sync);
   });
+}
+
+TraceSlice StateTraffic::slice_of(size_t layer, Phase phase) const {
+  return {.kind = TraceKind::layer,
+          .detail = static_cast<uint8_t>(phase),
+          .layer = static_cast<int32_t>(stage_.program().layers[layer].layer)};
 }
 
 void StateTraffic::wait(comm::Background::Ticket ticket) {
   const Timed timed(times_, Section::gradient_sync);
+  const Traced traced(trace_, {.kind = TraceKind::wait});
   background_.wait(ticket);
 }
 
@@ -58,8 +67,10 @@ void StateTraffic::play_now(size_t layer, Phase phase) {
   // waited for.
   if (settings_.gradients == Overlap::on || settings_.parameters == Overlap::on)
     wait(start(layer, phase));
-  else
+  else {
+    const Traced traced(trace_, slice_of(layer, phase));
     here_.play(stage_.state_of(layer), phase, Section::gradient_sync);
+  }
 }
 
 void StateTraffic::gather(size_t layer, Phase phase) {
@@ -96,6 +107,7 @@ void StateTraffic::reduce(size_t layer, Phase phase) {
 
 void StateTraffic::drain() {
   const Timed timed(times_, Section::gradient_sync);
+  const Traced traced(trace_, {.kind = TraceKind::wait});
   background_.drain();
   ahead_.reset();
   reducing_ = {};

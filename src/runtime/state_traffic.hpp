@@ -34,6 +34,12 @@ class StateTraffic {
   StateTraffic(Stage& stage, StepPlayer& here, StepPlayer& beside, SectionTimes& times,
                const OverlapSettings& settings);
 
+  /// Where to record waits, and what is done beside; null for nowhere.
+  void set_trace(TraceLane* here, TraceLane* beside) {
+    trace_ = here;
+    beside_trace_ = beside;
+  }
+
   /// The layer's parameters are in memory afterwards, and those of the next layer that gathers on their way.
   void gather(size_t layer, program::Phase gather);
   /// Before a phase that writes gradients which `reduce` will take: their buffer is free afterwards.
@@ -55,11 +61,13 @@ class StateTraffic {
   comm::Background::Ticket start(size_t layer, program::Phase phase);
   void wait(comm::Background::Ticket ticket);
   void play_now(size_t layer, program::Phase phase);
+  TraceSlice slice_of(size_t layer, program::Phase phase) const;
 
   Stage& stage_;
   StepPlayer &here_, &beside_;
   SectionTimes& times_;
   OverlapSettings settings_;
+  TraceLane *trace_ = nullptr, *beside_trace_ = nullptr;
   /// Per layer the next one of its chunk that gathers: forward goes up, backward down.
   std::vector<std::optional<size_t>> above_, below_;
   std::optional<Ahead> ahead_;

@@ -10,6 +10,16 @@ namespace galvatron::runtime {
 using program::Step;
 using program::StepKind;
 
+namespace {
+
+TraceSlice slice_of(const Step& step, double begin, double end) {
+  const auto* collective = std::get_if<program::CollectiveAttributes>(&step.attributes);
+  if (collective == nullptr) return {begin, end, TraceKind::wait};
+  return {begin, end, TraceKind::collective, static_cast<uint8_t>(collective->kind)};
+}
+
+}  // namespace
+
 void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section section) {
   const auto& steps = layer.program->steps(phase);
   auto begin = now();
@@ -27,6 +37,7 @@ void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section
     times_.add(
         collective != nullptr && collective->gradient ? Section::gradient_sync : Section::tensor_parallel,
         begin - reached);
+    if (trace_ != nullptr) trace_->put(slice_of(step, reached, begin));
   }
   times_.add(section, now() - begin);
 }
@@ -148,6 +159,7 @@ void StepPlayer::start(comm::Communicator& group, int32_t ticket, device::Tensor
   transfers_[at] = {&group, in, out};
   // A pointer and a number: the queue keeps them without asking for memory.
   travelling_[at] = ring_->submit([this, at] {
+    const Traced traced(ring_trace_, {.kind = TraceKind::transfer});
     const auto& t = transfers_[at];
     t.group->shift(t.in, t.out).wait();
   });

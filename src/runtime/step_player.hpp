@@ -11,6 +11,7 @@
 #include "program/program.hpp"
 #include "runtime/addresses.hpp"
 #include "runtime/sections.hpp"
+#include "runtime/trace.hpp"
 
 namespace galvatron::runtime {
 
@@ -46,6 +47,11 @@ class StepPlayer {
   /// Transfers that a step starts and a later one waits for are made on that thread; without one they move
   /// when the message library is called.
   void set_ring(comm::Background* ring) { ring_ = ring; }
+  /// Where to record collectives and waits of this thread, and transfers of the ring's; null for nowhere.
+  void set_trace(TraceLane* here, TraceLane* ring) {
+    trace_ = here;
+    ring_trace_ = ring;
+  }
   /// Called after every step, so that messages under way move on while this rank computes.
   void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
@@ -72,6 +78,7 @@ class StepPlayer {
     device::TensorView in, out;
   };
   comm::Background* ring_ = nullptr;
+  TraceLane *trace_ = nullptr, *ring_trace_ = nullptr;
   std::array<Transfer, 2> transfers_{};                                ///< by ticket
   std::array<comm::Pending, 2> pending_;                               ///< by ticket
   std::array<std::optional<comm::Background::Ticket>, 2> travelling_;  ///< by ticket, on the ring's thread
