@@ -2,6 +2,8 @@
 #include "cost/profile.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <tuple>
 
 namespace galvatron::cost {
 
@@ -24,6 +26,22 @@ double Curve::at(double x) const {
   // Noise must not make larger sizes cheaper than the last one measured.
   if (x > b.x) return b.seconds + std::max(slope, 0.0) * (x - b.x);
   return a.seconds + slope * (x - a.x);
+}
+
+const Interference* interference_of(const HardwareProfile& profile, core::CollectiveKind kind,
+                                    const GroupShape& shape, double bytes) {
+  // How many nodes a group lies on tells more about who works for it than how many members it has.
+  const auto distance = [&](const Interference& row) {
+    const auto ratio = [](double a, double b) {
+      return std::abs(std::log(std::max(a, 1.0) / std::max(b, 1.0)));
+    };
+    return std::tuple(row.shape == shape ? 0 : 1, ratio(row.shape.nodes, shape.nodes),
+                      ratio(row.shape.ranks, shape.ranks), ratio(row.bytes, bytes));
+  };
+  const Interference* nearest = nullptr;
+  for (const auto& row : profile.interference)
+    if (row.kind == kind && (nearest == nullptr || distance(row) < distance(*nearest))) nearest = &row;
+  return nearest;
 }
 
 }  // namespace galvatron::cost

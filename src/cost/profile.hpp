@@ -55,6 +55,34 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// What a matrix product and a collective cost each other while both run on every rank of the group: the
+/// product on the thread that computes, the collective on one of its own. A factor of 1 = no harm.
+struct Interference {
+  core::CollectiveKind kind = core::CollectiveKind::all_reduce;
+  GroupShape shape;       ///< of the group that talked
+  double bytes = 0;       ///< of the whole tensor: the size class
+  double compute = 1;     ///< time of the product beside the collective / alone, ≥ 1
+  double collective = 1;  ///< time of the collective beside the product / alone, ≥ 1
+  bool operator==(const Interference&) const = default;
+};
+
+/// Memory of a rank that depends on the plan, per thing that the plan makes the runtime hold.
+struct ReserveUnits {
+  int64_t communicator = 0;   ///< of each group that the rank is a member of
+  int64_t window_member = 0;  ///< of each member of each group that talks through shared memory
+  int64_t thread = 0;         ///< of each thread that talks while the rank computes
+  bool operator==(const ReserveUnits&) const = default;
+};
+
+/// What a phase of the measurement could do in its time.
+struct Coverage {
+  std::string phase;
+  double allotted_seconds = 0, spent_seconds = 0;
+  int64_t done = 0, wanted = 0;
+  std::string unit;  ///< of done and wanted, e.g. "pairs"
+  bool operator==(const Coverage&) const = default;
+};
+
 /// The machine: links, collectives, peaks. Sizes of collectives are bytes of the whole (gathered / unreduced
 /// / reduced) tensor.
 struct HardwareProfile {
@@ -64,15 +92,26 @@ struct HardwareProfile {
   std::vector<Link> links;                     ///< every measured ordered pair
   Curve transfer_same_node, transfer_across;   ///< one message, seconds over bytes (loaded)
   std::map<CollectiveKey, Curve> collectives;  ///< of the fastest form at each size
-  std::vector<core::FormChoice> forms;  ///< which form that is; none for shapes that are direct throughout
-  std::vector<double> gemm_flops;       ///< per rank, FLOP/s, all ranks of the node busy
-  std::vector<double> memory_bytes_per_second;  ///< per rank, likewise
-  int64_t reserve_bytes = 0;                    ///< per rank, outside the arena
-  std::map<std::string, int64_t> reserve_parts;
+  std::vector<core::FormChoice> forms;     ///< which form that is; none for shapes that are direct throughout
+  std::vector<Interference> interference;  ///< by kind, shape, bytes
+  /// Per rank, FLOP/s, all ranks of the node busy, in the precision of the model that was profiled.
+  std::vector<double> gemm_flops;
+  std::map<core::DType, std::vector<double>> gemm_peaks;  ///< likewise in every precision that was measured
+  std::vector<double> memory_bytes_per_second;            ///< per rank, likewise
+  int64_t reserve_bytes = 0;                      ///< per rank, outside the arena, whatever the plan: the sum
+  std::map<std::string, int64_t> reserve_parts;   ///< of these
+  ReserveUnits reserve_units;                     ///< what the plan adds
+  std::string fingerprint;                        ///< hosts, ranks, threads, what talks and computes here
   bool nominal = false;                           ///< published figures, not measured here
   std::map<std::string, std::string> conditions;  ///< date, versions, processor, binding …
   bool operator==(const HardwareProfile&) const = default;
 };
+
+/// The row of `kind` nearest to what is asked for: of the same shape where there is one, else of the shape
+/// with the next number of nodes and ranks; of its sizes the one with the smallest ratio to `bytes`. Null
+/// where none of the kind was measured.
+const Interference* interference_of(const HardwareProfile& profile, core::CollectiveKind kind,
+                                    const GroupShape& shape, double bytes);
 
 /// A compute step as far as its duration depends on it, without its row count (tokens, or samples for
 /// attention).
@@ -84,19 +123,35 @@ struct StepSignature {
 /// Reads shapes and attributes only. Collectives have no signature (empty key): HardwareProfile prices them.
 StepSignature signature_of(const program::Program& program, const program::Step& step);
 
+/// What the processor, or where it does not say the system, counted while the steps of one phase of one kind
+/// of layer were played. Mean over the ranks.
+struct CounterReading {
+  std::string layer, phase;  ///< e.g. "attention", "backward"
+  std::string event;         ///< e.g. "cycles"
+  double per_token = 0;
+  int64_t plays = 0;
+  bool operator==(const CounterReading&) const = default;
+};
+
 /// The model's steps on this machine: seconds over rows, per signature.
 struct ModelProfile {
   std::map<std::string, Curve> steps;
   std::string model_fingerprint;
   core::DType dtype = core::DType::f32;
-  double loader_seconds_per_token = 0;
+  double loader_seconds_per_token = 0;   ///< reading and cutting of training data; 0 = not measured
+  std::vector<double> rank_seconds;      ///< per rank, of steps that all ranks measured: who is slow
+  std::vector<CounterReading> counters;  ///< by layer, phase, event
+  std::string counters_missing;          ///< which events are not there and why; empty = all are
+  std::string fingerprint;               ///< hosts, ranks, threads, kernels: steps of an equal one hold
   bool operator==(const ModelProfile&) const = default;
 };
 
 struct Profile {
   HardwareProfile hardware;
   ModelProfile model;
-  std::string fingerprint;  ///< host set, ranks, threads, build, model shapes: reuse when equal
+  std::string fingerprint;         ///< host set, ranks, threads, build, model shapes: reuse when equal
+  bool complete = true;            ///< false: stopped before everything had its turn; the next start goes on
+  std::vector<Coverage> coverage;  ///< by phase, in the order of measurement
   bool operator==(const Profile&) const = default;
 };
 

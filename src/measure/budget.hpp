@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/world.hpp"
+#include "cost/profile.hpp"
 
 namespace galvatron::measure {
 
@@ -25,14 +26,7 @@ struct BudgetHooks {
   std::function<void(const std::string&)> alive = [](const std::string&) {};
 };
 
-/// What one phase could do in its time.
-struct Coverage {
-  std::string phase;
-  double allotted_seconds = 0, spent_seconds = 0;
-  int64_t done = 0, wanted = 0;
-  std::string unit;  ///< of done and wanted, e.g. "pairs"
-  bool operator==(const Coverage&) const = default;
-};
+using cost::Coverage;
 
 /// All members except `coverage` and `stopped` are collective.
 class Budget {

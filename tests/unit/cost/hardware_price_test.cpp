@@ -64,5 +64,24 @@ TEST(HardwarePrice, WhatIsMissingIsNamed) {
   EXPECT_THROW(price.collective(CollectiveKind::all_reduce, {2, 1, 2}, 8), core::UserError);
 }
 
+TEST(Interference, TheNearestRowStandsForWhatWasNotMeasured) {
+  using core::CollectiveKind;
+  HardwareProfile profile;
+  EXPECT_EQ(interference_of(profile, CollectiveKind::all_reduce, {4, 2, 2}, 1024), nullptr);
+  profile.interference = {{CollectiveKind::all_reduce, {2, 1, 2}, 1024, 1.1, 1.2},
+                          {CollectiveKind::all_reduce, {2, 1, 2}, 1 << 20, 1.3, 1.4},
+                          {CollectiveKind::all_reduce, {8, 2, 4}, 1 << 20, 1.5, 1.6}};
+  const auto compute = [&](CollectiveKind kind, GroupShape shape, double bytes) {
+    const auto* row = interference_of(profile, kind, shape, bytes);
+    return row == nullptr ? 0.0 : row->compute;
+  };
+  EXPECT_EQ(compute(CollectiveKind::all_gather, {2, 1, 2}, 1024), 0) << "another kind";
+  EXPECT_EQ(compute(CollectiveKind::all_reduce, {2, 1, 2}, 10), 1.1) << "below the smallest size";
+  EXPECT_EQ(compute(CollectiveKind::all_reduce, {2, 1, 2}, 31 * 1024), 1.1) << "nearer by ratio";
+  EXPECT_EQ(compute(CollectiveKind::all_reduce, {2, 1, 2}, 33 * 1024), 1.3);
+  EXPECT_EQ(compute(CollectiveKind::all_reduce, {4, 1, 4}, 1 << 20), 1.3) << "as many nodes";
+  EXPECT_EQ(compute(CollectiveKind::all_reduce, {4, 2, 2}, 1024), 1.5) << "the shape before the size";
+}
+
 }  // namespace
 }  // namespace galvatron::cost

@@ -30,6 +30,11 @@ cost::Profile some_profile() {
   hardware.memory_bytes_per_second = {1e10};
   hardware.reserve_bytes = 1 << 20;
   hardware.reserve_parts = {{"library", 100}, {"process", 1 << 20}};
+  hardware.reserve_units = {1, 2, 3};
+  hardware.interference = {{core::CollectiveKind::all_reduce, {4, 2, 2}, 65536, 1.5, 2.25},
+                           {core::CollectiveKind::shift, {2, 1, 2}, 1024, 1, 1.125}};
+  hardware.gemm_peaks = {{core::DType::f32, {1e11, 1.1e11}}, {core::DType::bf16, {2e10, 2e10}}};
+  hardware.fingerprint = "machine";
   hardware.nominal = true;
   hardware.conditions = {{"date", "2026-11-30"}, {"empty", ""}};
   profile.model.steps["gemm f32 n=1024 k=256 nt"].points = {{1, 1e-5, 1e-5, 1e-5, 3},
@@ -38,15 +43,25 @@ cost::Profile some_profile() {
   profile.model.model_fingerprint = "m";
   profile.model.dtype = core::DType::bf16;
   profile.model.loader_seconds_per_token = 1e-8;
+  profile.model.rank_seconds = {1, 1.5};
+  profile.model.counters = {{"attention", "backward", "cycles", 1e6, 17}};
+  profile.model.counters_missing = "energy (no such event)";
+  profile.model.fingerprint = "steps";
+  profile.complete = false;
+  profile.coverage = {{"links", 10, 9.5, 6, 6, "pairs"}, {"layers", 20, 0, 0, 100, "step shapes"}};
   return profile;
 }
 
 TEST(ProfileFile, ComesBackAsItWas) {
   const test::Folder folder;
   const auto path = folder.path() / "profile.h5";
+  const RawTables raw = {
+      {"links", {"B", "one message", {{"0 to 1", 8, 1, {1e-6, 2e-6}}, {"1 to 0", 8, 0, {}}}}},
+      {"peaks", {"1", "nothing was timed", {}}}};
   for (const auto& profile : {some_profile(), cost::Profile{}}) {  // the second write replaces the first
-    write_profile(path, profile, {{"ping 0-1", {"s", "one message of 8 bytes", {1e-6, 2e-6}}}});
+    write_profile(path, profile, raw);
     EXPECT_TRUE(read_profile(path) == profile);
+    EXPECT_TRUE(read_raw_samples(path) == raw);
     EXPECT_FALSE(std::filesystem::exists(folder.path() / "profile.h5.tmp"));
   }
 }
