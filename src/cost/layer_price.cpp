@@ -38,6 +38,40 @@ double period_of(const std::vector<PricedStep>& steps) {
   return seconds;
 }
 
+template <typename Number>
+void put(std::string& key, Number number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
+
+/// Everything that signature_of and work_of read.
+void write_key(const Program& program, const Step& step, std::string& key) {
+  put(key, step.kind);
+  for (const auto* operands : {&step.reads, &step.writes}) {
+    put(key, static_cast<uint8_t>(operands->size()));
+    for (const auto& operand : *operands) {
+      put(key, operand.present() ? operand.rows : int64_t{-1});
+      if (!operand.present()) continue;
+      put(key, operand.cols);
+      put(key, program.value(operand.value).dtype);
+    }
+  }
+  if (const auto* gemm = std::get_if<program::GemmAttributes>(&step.attributes)) {
+    for (const auto transpose : {gemm->a, gemm->b}) put(key, transpose);
+    put(key, gemm->write);
+  } else if (const auto* norm = std::get_if<program::NormAttributes>(&step.attributes)) {
+    put(key, norm->kind);
+  } else if (const auto* activation = std::get_if<program::ActivationAttributes>(&step.attributes)) {
+    put(key, activation->kind);
+  } else if (const auto* loss = std::get_if<program::CrossEntropyAttributes>(&step.attributes)) {
+    put(key, loss->phase);
+  } else if (const auto* a = std::get_if<program::AttentionAttributes>(&step.attributes)) {
+    for (const auto count : {a->samples, a->positions, a->pieces, a->heads, a->kv_heads, a->head_dim})
+      put(key, count);
+    put(key, a->part);
+    put(key, a->merge);
+  }
+}
+
 double log_distance(int64_t a, int64_t b) {
   return std::abs(std::log(static_cast<double>(a) / static_cast<double>(b)));
 }
@@ -67,7 +101,16 @@ LayerPrice CostModel::price(const Program& program, const StagePlace& place) {
   return price;
 }
 
-Seconds CostModel::compute_seconds(const Program& program, const Step& step) const {
+/// Steps repeat within and between Programs, and making a signature takes longer than playing small ones.
+Seconds CostModel::compute_seconds(const Program& program, const Step& step) {
+  key_.clear();
+  write_key(program, step, key_);
+  const auto found = known_.find(key_);
+  if (found != known_.end()) return found->second;
+  return known_.emplace(key_, price_of_compute(program, step)).first->second;
+}
+
+Seconds CostModel::price_of_compute(const Program& program, const Step& step) const {
   const StepSignature signature = signature_of(program, step);
   const auto found = profile_.model.steps.find(signature.key);
   if (found != profile_.model.steps.end() && !found->second.points.empty()) {
@@ -158,11 +201,20 @@ LayerPricer::LayerPricer(const Profile& profile, const spec::ClusterSpec& cluste
                          const program::WorkspaceRule& workspace)
     : model_(profile, cluster), workspace_(workspace) {}
 
+/// Whole nodes further on everything lies the same way, and so it does where stages fill nodes evenly.
+int64_t LayerPricer::canonical(int64_t first_rank, int64_t ranks) const {
+  const int64_t per_node = model_.cluster().ranks_per_node;
+  if (first_rank % ranks == 0 && per_node % ranks == 0) return 0;
+  return first_rank % per_node;
+}
+
 const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program::LayerContext& context,
                                      StagePlace place) {
   GALV_ASSERT(context.coordinate == spec::Coordinate{}, context.coordinate.tp, context.coordinate.dp);
-  // Whole nodes further on, everything lies the same way.
-  place.first_rank %= model_.cluster().ranks_per_node;
+  // The other holder of a tied table may be on the same node as one stage and not as another.
+  place.first_rank = place.tie_distance != 0 && context.tie == program::TieScope::across_stages
+                         ? place.first_rank % model_.cluster().ranks_per_node
+                         : canonical(place.first_rank, context.strategy.ranks());
   if (context.tie != program::TieScope::across_stages) place.tie_distance = 0;
   const Key key{layer, context.strategy, context.samples, context.dtype, context.tie, place};
   const auto found = prices_.find(key);
@@ -172,7 +224,7 @@ const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program
 }
 
 const TransitionPrice& LayerPricer::price(const program::TransitionContext& context, StagePlace place) {
-  place.first_rank %= model_.cluster().ranks_per_node;
+  place.first_rank = canonical(place.first_rank, context.to.strategy.ranks());
   place.tie_distance = 0;
   const TransitionKey key{context.from.strategy,
                           context.to.strategy,

@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "cost/hardware_price.hpp"
@@ -57,7 +59,8 @@ class CostModel {
   int64_t reserve_bytes() const { return profile_.hardware.reserve_bytes; }
 
  private:
-  Seconds compute_seconds(const program::Program& program, const program::Step& step) const;
+  Seconds compute_seconds(const program::Program& program, const program::Step& step);
+  Seconds price_of_compute(const program::Program& program, const program::Step& step) const;
   Seconds gemm_seconds(const program::Program& program, const program::Step& step) const;
   Seconds collective_seconds(const program::Program& program, const program::Step& step,
                              const StagePlace& place);
@@ -71,6 +74,8 @@ class CostModel {
   HardwarePrice hardware_;
   using ShapeKey = std::tuple<int32_t, int32_t, int32_t, int32_t, uint8_t, StagePlace>;
   std::map<ShapeKey, std::vector<GroupShape>> shapes_;
+  std::unordered_map<std::string, Seconds> known_;  ///< by all that a step's duration depends on, as bytes
+  std::string key_;                                 ///< of the step being looked up; kept for its storage
 };
 
 /// Lowers and prices each distinct (layer, context, place) once.
@@ -93,6 +98,8 @@ class LayerPricer {
 
   using TransitionKey = std::tuple<spec::LayerStrategy, spec::LayerStrategy, int64_t, int64_t, int64_t,
                                    core::DType, StagePlace>;
+
+  int64_t canonical(int64_t first_rank, int64_t ranks) const;
 
   CostModel model_;
   const program::WorkspaceRule& workspace_;

@@ -12,9 +12,13 @@ namespace {
 /// Logits of one chunk stay near this many elements, so that tokens × vocabulary never exists whole.
 constexpr int64_t chunk_elements = int64_t{1} << 21;
 constexpr int64_t smallest_chunk_rows = 64;
+/// More chunks than this make Programs of many tokens long and save little: one chunk's logits are then no
+/// larger than some of the activations that are there anyway.
+constexpr int64_t most_chunks = 128;
 
 int64_t chunk_rows_for(int64_t rows, int64_t cols) {
-  return std::min(rows, std::max(smallest_chunk_rows, chunk_elements / cols));
+  return std::min(
+      rows, std::max({smallest_chunk_rows, chunk_elements / cols, (rows + most_chunks - 1) / most_chunks}));
 }
 
 }  // namespace
