@@ -93,7 +93,7 @@ cost::Profile profile_phase(Job& job) {
     if (outcome.stopped) throw core::Error(core::ExitCode::requeue, "stopped in the profile");
   });
   job.world().agree("write profile.h5", [&] {
-    if (job.world().rank() == 0) store::write_profile(job.paths().profile(), outcome.profile, {});
+    if (job.world().rank() == 0) store::write_profile(job.paths().profile(), outcome.profile, outcome.raw);
   });
   return outcome.profile;
 }

@@ -1,4 +1,4 @@
-// Curves: linear between measured points, honest outside of them.
+// Look-ups in what was measured.
 #include "cost/profile.hpp"
 
 #include <algorithm>
@@ -6,27 +6,6 @@
 #include <tuple>
 
 namespace galvatron::cost {
-
-bool Curve::measured(double x) const {
-  return !points.empty() && x >= points.front().x && x <= points.back().x;
-}
-
-double Curve::at(double x) const {
-  if (points.empty()) return 0;
-  if (points.size() == 1 || x <= points.front().x) {
-    // A single point says nothing about the slope: time grows with size beyond it, as if it were all rate.
-    const Point& only = points.front();
-    return points.size() == 1 && x > only.x && only.x > 0 ? only.seconds * x / only.x : only.seconds;
-  }
-  auto right = std::lower_bound(points.begin(), points.end(), x,
-                                [](const Point& point, double value) { return point.x < value; });
-  if (right == points.end()) --right;
-  const Point &a = *(right - 1), &b = *right;
-  const double slope = b.x > a.x ? (b.seconds - a.seconds) / (b.x - a.x) : 0;
-  // Noise must not make larger sizes cheaper than the last one measured.
-  if (x > b.x) return b.seconds + std::max(slope, 0.0) * (x - b.x);
-  return a.seconds + slope * (x - a.x);
-}
 
 const Interference* interference_of(const HardwareProfile& profile, core::CollectiveKind kind,
                                     const GroupShape& shape, double bytes) {
@@ -42,6 +21,12 @@ const Interference* interference_of(const HardwareProfile& profile, core::Collec
   for (const auto& row : profile.interference)
     if (row.kind == kind && (nearest == nullptr || distance(row) < distance(*nearest))) nearest = &row;
   return nearest;
+}
+
+int64_t node_of(const HardwareProfile& profile, int64_t rank) {
+  const auto i = static_cast<size_t>(rank);
+  if (i < profile.rank_nodes.size()) return profile.rank_nodes[i];
+  return rank / std::max<int64_t>(profile.ranks_per_node, 1);
 }
 
 }  // namespace galvatron::cost

@@ -11,27 +11,10 @@
 #include "core/compute.hpp"
 #include "core/dtype.hpp"
 #include "core/form.hpp"
+#include "cost/curve.hpp"
 #include "program/program.hpp"
 
 namespace galvatron::cost {
-
-/// Seconds over a size (bytes, rows …), ascending in x.
-struct Curve {
-  struct Point {
-    double x = 0;
-    double seconds = 0;  ///< median
-    double minimum = 0, p95 = 0;
-    int64_t samples = 0;
-    bool operator==(const Point&) const = default;
-  };
-  std::vector<Point> points;
-
-  bool measured(double x) const;
-  /// Linear between points. Below the first point its value; beyond the last the line through the last two
-  /// points (flag: measured(x)).
-  double at(double x) const;
-  bool operator==(const Curve&) const = default;
-};
 
 /// Who talks with whom, as far as time depends on it: `ranks` members, at most `per_node` of them on one
 /// node, on `nodes` nodes.
@@ -46,12 +29,14 @@ struct CollectiveKey {
   auto operator<=>(const CollectiveKey&) const = default;
 };
 
-/// One ordered pair of ranks.
+/// One ordered pair of ranks, on one path.
 struct Link {
   int32_t from = 0, to = 0;
-  double latency_seconds = 0;          ///< fit: α of α + bytes/β
-  double bytes_per_second = 0;         ///< fit: β, isolated
+  double latency_seconds = 0;          ///< α of the one line α + bytes/β through all sizes
+  double bytes_per_second = 0;         ///< its β, nobody else talking
   double loaded_bytes_per_second = 0;  ///< while all pairs of the round talk
+  std::string path = "host MPI";       ///< by which way the bytes travel
+  Curve isolated, loaded;              ///< one way, seconds over bytes; no points = not measured
   bool operator==(const Link&) const = default;
 };
 
@@ -83,13 +68,41 @@ struct Coverage {
   bool operator==(const Coverage&) const = default;
 };
 
+/// How much of the link map there is. Pairs are unordered.
+struct LinkCoverage {
+  int64_t inside = 0, inside_done = 0;    ///< pairs within a node, in the isolated pass
+  int64_t leaders = 0, leaders_done = 0;  ///< pairs of the first ranks of two nodes, likewise
+  int64_t rest = 0, rest_done = 0;        ///< all other pairs, likewise; done in a seeded random order
+  int64_t rounds = 0, rounds_done = 0;    ///< of the tournament, in the loaded pass
+  int64_t wanted_bytes = 0;               ///< the largest size asked for
+  int64_t same_node_bytes = 0;            ///< the largest size that the budget allowed inside a node
+  int64_t across_bytes = 0;               ///< likewise across nodes
+  double timer_resolution = 0;            ///< seconds
+  bool operator==(const LinkCoverage&) const = default;
+};
+
+enum class LinkFigure : uint8_t { latency, bandwidth };
+
+/// A link that differs by more than noise from what an earlier profile of the same hosts holds.
+struct LinkChange {
+  int32_t from = 0, to = 0;
+  std::string path;
+  LinkFigure figure = LinkFigure::bandwidth;
+  double before = 0, after = 0;  ///< seconds, or bytes per second
+  bool operator==(const LinkChange&) const = default;
+};
+
 /// The machine: links, collectives, peaks. Sizes of collectives are bytes of the whole (gathered / unreduced
 /// / reduced) tensor.
 struct HardwareProfile {
   int64_t ranks = 1, nodes = 1, ranks_per_node = 1;
-  int32_t threads = 1;                         ///< per rank
-  std::vector<std::string> hosts;              ///< one per node
-  std::vector<Link> links;                     ///< every measured ordered pair
+  int32_t threads = 1;              ///< per rank
+  std::vector<std::string> hosts;   ///< one per node
+  std::vector<int32_t> rank_nodes;  ///< node of each rank; empty: ranks_per_node to each
+  std::vector<Link> links;          ///< every measured ordered pair
+  LinkCoverage link_coverage;
+  std::string compared_with;             ///< date of the profile that `link_changes` refers to; empty: none
+  std::vector<LinkChange> link_changes;  ///< none where nothing changed
   Curve transfer_same_node, transfer_across;   ///< one message, seconds over bytes (loaded)
   std::map<CollectiveKey, Curve> collectives;  ///< of the fastest form at each size
   std::vector<core::FormChoice> forms;     ///< which form that is; none for shapes that are direct throughout
@@ -112,6 +125,9 @@ struct HardwareProfile {
 /// where none of the kind was measured.
 const Interference* interference_of(const HardwareProfile& profile, core::CollectiveKind kind,
                                     const GroupShape& shape, double bytes);
+
+/// Node of a rank.
+int64_t node_of(const HardwareProfile& profile, int64_t rank);
 
 /// A compute step as far as its duration depends on it, without its row count (tokens, or samples for
 /// attention).

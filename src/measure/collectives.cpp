@@ -164,7 +164,8 @@ void measure_point(CollectiveBench& bench, const std::vector<LiveSet>& forms, Co
   auto& points = profile.collectives[key].points;
   // Rounding up to the group's size may let two sizes fall together.
   if (!points.empty() && points.back().x >= x) return;
-  points.push_back({x, std::max(best.median, 1e-9), best.minimum, best.p95, best.samples});
+  points.push_back({x, std::max(best.median, 1e-9), best.minimum, best.p95, best.p99,
+                    best.coefficient_of_variation, best.samples});
   store_form(key, x, best_form, profile);
 }
 

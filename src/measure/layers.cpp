@@ -77,20 +77,21 @@ double sharing_of(const Times& times) {
 
 /// Reduces one Program's samples over the ranks; adds this rank's medians to `own_seconds`.
 std::map<StepPoint, cost::Curve::Point> reduced(comm::World& world, const Times& times, double& own_seconds) {
-  constexpr size_t numbers = 3;
+  constexpr size_t numbers = 5;
   const double sharing = sharing_of(times);
   std::vector<double> values;
   for (const auto& [point, samples] : times) {
     const auto s = summarise(samples);
     own_seconds += s.median;
-    values.insert(values.end(), {s.median * sharing, s.minimum, s.p95});
+    values.insert(values.end(), {s.median * sharing, s.minimum, s.p95, s.p99, s.coefficient_of_variation});
   }
   world.all_reduce(std::span<double>(values), comm::ReduceOp::max);
   std::map<StepPoint, cost::Curve::Point> out;
   size_t at = 0;
   for (const auto& [point, samples] : times) {
-    out[point] = {point.rows, std::max(values[at], 1e-9), values[at + 1], values[at + 2],
-                  static_cast<int64_t>(samples.size())};
+    out[point] = {
+        point.rows,     std::max(values[at], 1e-9),          values[at + 1], values[at + 2], values[at + 3],
+        values[at + 4], static_cast<int64_t>(samples.size())};
     at += numbers;
   }
   return out;

@@ -257,8 +257,14 @@ void store_links(const LinkMap& map, const std::vector<int>& node_of, cost::Hard
     (local ? same : across).push_back(&link);
     const auto& alone = link.isolated.empty() ? link.loaded_fit : link.isolated_fit;
     const auto& loaded = link.loaded.empty() ? link.isolated_fit : link.loaded_fit;
-    profile.links.push_back(
-        {link.from, link.to, alone.latency_seconds, alone.bytes_per_second, loaded.bytes_per_second});
+    profile.links.push_back({link.from,
+                             link.to,
+                             alone.latency_seconds,
+                             alone.bytes_per_second,
+                             loaded.bytes_per_second,
+                             "host MPI",
+                             {},
+                             {}});
   }
   profile.transfer_same_node = tier_curve(same);
   profile.transfer_across = tier_curve(across);

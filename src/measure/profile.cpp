@@ -112,6 +112,7 @@ void describe_machine(const comm::World& world, const Request& request, cost::Ha
   profile.nodes = world.nodes();
   profile.threads = request.threads;
   std::vector<int64_t> counts(static_cast<size_t>(world.nodes()), 0);
+  for (const int node : nodes_of_ranks(world)) profile.rank_nodes.push_back(node);
   for (const int node : nodes_of_ranks(world)) ++counts[static_cast<size_t>(node)];
   profile.ranks_per_node = *std::max_element(counts.begin(), counts.end());
   for (int node = 0; node < world.nodes(); ++node) profile.hosts.push_back(world.host_of(node));

@@ -18,6 +18,7 @@
 #include "measure/links.hpp"
 #include "measure/peaks.hpp"
 #include "measure/reserve.hpp"
+#include "store/profile_file.hpp"
 
 namespace galvatron::measure {
 
@@ -40,14 +41,15 @@ struct Options {
   BudgetHooks hooks;
 };
 
-/// The same on every rank.
+/// The same on every rank, but for `raw`.
 struct Outcome {
   cost::Profile profile;
   LinkMap links;
   LayerCoverage layers;
   std::vector<Coverage> coverage;
   std::vector<std::string> counters;  ///< a line per phase, of rank 0
-  bool stopped = false;               ///< asked to stop; the profile is a fragment
+  store::RawTables raw;  ///< every sample; on rank 0 only
+  bool stopped = false;  ///< asked to stop; the profile is a fragment
 };
 
 /// `meter` may have marks of its own already, the same ones on every rank; what the process holds when this

@@ -77,10 +77,6 @@ void add_slow_devices(const cost::HardwareProfile& profile, std::vector<Verdict>
 
 }  // namespace
 
-int64_t node_of(const cost::HardwareProfile& profile, int64_t rank) {
-  return rank / std::max<int64_t>(profile.ranks_per_node, 1);
-}
-
 std::string host_of(const cost::HardwareProfile& profile, int64_t node) {
   const auto i = static_cast<size_t>(node);
   return i < profile.hosts.size() ? profile.hosts[i] : "?";

@@ -24,9 +24,9 @@ std::vector<Verdict> verdicts_of(const cost::HardwareProfile& profile);
 /// "--exclude=host3,host7" for the hosts of slow nodes and devices; empty when there are none.
 std::string exclude_option(const std::vector<Verdict>& verdicts);
 
-/// Node of a rank when ranks are sorted by node, as comm::World numbers them.
-int64_t node_of(const cost::HardwareProfile& profile, int64_t rank);
-/// Its host, "?" when unknown.
+using cost::node_of;
+
+/// The host of a node, "?" when unknown.
 std::string host_of(const cost::HardwareProfile& profile, int64_t node);
 
 }  // namespace galvatron::measure

@@ -44,6 +44,9 @@ void write_curves(hid_t group, const Curves& curves, const std::string& x_unit,
   h5::write_column(group, "seconds", numbers(&Point::seconds), "s", "median over the samples");
   h5::write_column(group, "minimum", numbers(&Point::minimum), "s", "least of the samples");
   h5::write_column(group, "p95", numbers(&Point::p95), "s", "95th percentile of the samples");
+  h5::write_column(group, "p99", numbers(&Point::p99), "s", "99th percentile of the samples");
+  h5::write_column(group, "variation", numbers(&Point::variation), "1",
+                   "standard deviation of the samples over their mean");
   h5::write_column(group, "samples", column<int64_t>(points, [](const Point& p) { return p.samples; }), "1",
                    "how many samples the point stands for");
 }
@@ -54,13 +57,17 @@ Curves read_curves(hid_t group, size_t count) {
   const auto seconds = h5::read_numbers(group, "seconds");
   const auto minimum = h5::read_numbers(group, "minimum");
   const auto p95 = h5::read_numbers(group, "p95");
+  const std::vector<double> none(x.size());  // profiles of other writers may lack these two
+  const auto p99 = h5::has(group, "p99") ? h5::read_numbers(group, "p99") : none;
+  const auto variation = h5::has(group, "variation") ? h5::read_numbers(group, "variation") : none;
   const auto samples = h5::read_integers(group, "samples");
-  require_rows("curves", x.size(), {seconds.size(), minimum.size(), p95.size(), samples.size()});
+  require_rows("curves", x.size(),
+               {seconds.size(), minimum.size(), p95.size(), p99.size(), variation.size(), samples.size()});
   require_runs(first, count, x.size());
   Curves curves(count);
   for (size_t c = 0; c < count; ++c)
     for (auto i = static_cast<size_t>(first[c]); i < static_cast<size_t>(first[c + 1]); ++i)
-      curves[c].points.push_back({x[i], seconds[i], minimum[i], p95[i], samples[i]});
+      curves[c].points.push_back({x[i], seconds[i], minimum[i], p95[i], p99[i], variation[i], samples[i]});
   return curves;
 }
 

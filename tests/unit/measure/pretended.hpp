@@ -20,8 +20,12 @@ inline cost::HardwareProfile pretended_machine(int nodes, int per_node) {
       if (from == to) continue;
       const double uneven = 1.0 + 0.01 * ((3 * from + 5 * to) % 7);
       const bool same = from / per_node == to / per_node;
-      p.links.push_back({from, to, (same ? 1e-6 : 3e-5) * uneven, (same ? 2e10 : 1e9) * uneven,
-                         (same ? 1e10 : 5e8) * uneven});
+      auto& link = p.links.emplace_back();
+      link.from = from;
+      link.to = to;
+      link.latency_seconds = (same ? 1e-6 : 3e-5) * uneven;
+      link.bytes_per_second = (same ? 2e10 : 1e9) * uneven;
+      link.loaded_bytes_per_second = (same ? 1e10 : 5e8) * uneven;
     }
   }
   for (int64_t r = 0; r < p.ranks; ++r) {

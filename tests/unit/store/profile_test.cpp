@@ -10,6 +10,19 @@
 namespace galvatron::store {
 namespace {
 
+std::vector<cost::Link> some_links() {
+  std::vector<cost::Link> links(3);  // the last one was seen in no pass
+  links[0] = {0, 1, 1e-6, 1e9, 5e8, "host MPI", {}, {}};
+  links[0].isolated.points = {{8, 1e-6, 9e-7, 2e-6, 3e-6, 0.1, 11}, {64, 2e-6, 1e-6, 3e-6, 4e-6, 0.2, 12}};
+  links[0].isolated.fit = {{{8, 1e-6, 1e-9}}, {0.01, -0.02}, 0.016};
+  links[0].loaded = links[0].isolated;
+  links[0].loaded.fit = {{{8, 1e-6, 1e-9}, {64, 3e-6, 1e-10}}, {0, 0.5}, 0.35};
+  links[1] = {1, 0, 2e-6, 2e9, 6e8, "a way", {}, {}};
+  links[1].loaded = links[0].isolated;
+  links[2].to = 2;
+  return links;
+}
+
 cost::Profile some_profile() {
   cost::Profile profile;
   profile.fingerprint = "abc";
@@ -19,10 +32,16 @@ cost::Profile some_profile() {
   hardware.ranks_per_node = 2;
   hardware.threads = 3;
   hardware.hosts = {"node0", "a-longer-name"};
-  hardware.links = {{0, 1, 1e-6, 1e9, 5e8}, {1, 0, 2e-6, 2e9, 6e8}};
-  hardware.transfer_same_node.points = {{8, 1e-6, 9e-7, 2e-6, 11}, {4096, 2e-6, 1e-6, 3e-6, 12}};
+  hardware.rank_nodes = {0, 0, 0, 1};
+  hardware.links = some_links();
+  hardware.link_coverage = {6, 5, 4, 3, 2, 1, 7, 6, 1 << 26, 1 << 24, 1 << 20, 3e-8};
+  hardware.compared_with = "2026-11-29";
+  hardware.link_changes = {{0, 1, "host MPI", cost::LinkFigure::latency, 1e-6, 2e-6},
+                           {1, 0, "a way", cost::LinkFigure::bandwidth, 1e9, 5e8}};
+  hardware.transfer_same_node.points = {{8, 1e-6, 9e-7, 2e-6, 3e-6, 0.1, 11},
+                                        {4096, 2e-6, 1e-6, 3e-6, 4e-6, 0.25, 12}};
   hardware.collectives[{core::CollectiveKind::all_gather, {4, 2, 2}}].points = {
-      {1024, 1.0 / 3.0, 0.1, 0.5, 5}};
+      {1024, 1.0 / 3.0, 0.1, 0.5, 0.6, 0.2, 5}};
   hardware.collectives[{core::CollectiveKind::broadcast, {2, 1, 2}}] = {};
   hardware.forms = {{4, 2, 2, {core::CollectiveKind::all_gather, 0, core::Form::hierarchical}},
                     {2, 1, 2, {core::CollectiveKind::all_reduce, int64_t{1} << 33, core::Form::shared}}};
@@ -37,8 +56,8 @@ cost::Profile some_profile() {
   hardware.fingerprint = "machine";
   hardware.nominal = true;
   hardware.conditions = {{"date", "2026-11-30"}, {"empty", ""}};
-  profile.model.steps["gemm f32 n=1024 k=256 nt"].points = {{1, 1e-5, 1e-5, 1e-5, 3},
-                                                            {256, 1e-3, 1e-3, 2e-3, 3}};
+  profile.model.steps["gemm f32 n=1024 k=256 nt"].points = {{1, 1e-5, 1e-5, 1e-5, 1e-5, 0, 3},
+                                                            {256, 1e-3, 1e-3, 2e-3, 2e-3, 0.5, 3}};
   profile.model.steps["norm f32 n=256 a/b"] = {};
   profile.model.model_fingerprint = "m";
   profile.model.dtype = core::DType::bf16;
