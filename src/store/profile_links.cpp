@@ -226,8 +226,10 @@ void write_links(hid_t hardware_group, const cost::HardwareProfile& hardware) {
   write_link_coverage(hardware_group, hardware.link_coverage);
   write_changes(hardware_group, hardware);
   const auto transfer = h5::create_group(hardware_group, "transfer");
-  write_curves(transfer.get(), {hardware.transfer_same_node, hardware.transfer_across}, "B",
+  const Curves tiers = {hardware.transfer_same_node, hardware.transfer_across};
+  write_curves(transfer.get(), tiers, "B",
                "one message; curve 0 inside a node, curve 1 between nodes, all pairs of a round talking");
+  write_fits(transfer.get(), tiers);
 }
 
 void read_links(hid_t hardware_group, cost::HardwareProfile& hardware) {
@@ -237,7 +239,9 @@ void read_links(hid_t hardware_group, cost::HardwareProfile& hardware) {
   hardware.links = read_link_rows(hardware_group);
   hardware.link_coverage = read_link_coverage(hardware_group);
   read_changes(hardware_group, hardware);
-  auto transfer = read_curves(open_group(hardware_group, "transfer").get(), 2);
+  const auto group = open_group(hardware_group, "transfer");
+  auto transfer = read_curves(group.get(), 2);
+  if (h5::has(group.get(), "fit")) read_fits(group.get(), transfer);
   hardware.transfer_same_node = std::move(transfer[0]);
   hardware.transfer_across = std::move(transfer[1]);
 }

@@ -40,6 +40,7 @@ cost::Profile some_profile() {
                            {1, 0, "a way", cost::LinkFigure::bandwidth, 1e9, 5e8}};
   hardware.transfer_same_node.points = {{8, 1e-6, 9e-7, 2e-6, 3e-6, 0.1, 11},
                                         {4096, 2e-6, 1e-6, 3e-6, 4e-6, 0.25, 12}};
+  hardware.transfer_same_node.fit = {{{8, 1e-6, 1e-10}}, {0.1, -0.1}, 0.1};
   hardware.collectives[{core::CollectiveKind::all_gather, {4, 2, 2}}].points = {
       {1024, 1.0 / 3.0, 0.1, 0.5, 0.6, 0.2, 5}};
   hardware.collectives[{core::CollectiveKind::broadcast, {2, 1, 2}}] = {};
