@@ -2,16 +2,28 @@
 #include "search/galvatron3/space.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace galvatron::search::galvatron3 {
 namespace {
 
-bool allows(const SpaceOptions& options, const Strategy& s) {
-  const auto has = [](const auto& list, auto value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
-  return s.dp <= options.max_dp && has(options.types, s.type) && has(options.recompute, s.recompute);
+bool is_left_out(const Strategy& s, Without what) {
+  switch (what) {
+    case Without::pp:
+      return s.pp > 1;
+    case Without::tp:
+      return s.tp > 1;
+    case Without::sp:
+      return s.sp > 1;
+    case Without::cp:
+      return s.cp > 1;
+    case Without::dp:
+      return s.dp > 1;
+    case Without::zero3:
+      return s.type == DpType::zero3;
+    case Without::recompute:
+      return s.recomputes();
+  }
+  return false;
 }
 
 /// All types and recomputations of one division.
@@ -22,7 +34,8 @@ void add_leaves(const SpaceOptions& options, Strategy s, std::set<Strategy>& out
     for (const auto recompute : {spec::Recompute::none, spec::Recompute::full}) {
       s.type = type;
       s.recompute = recompute;
-      if (allows(options, s)) out.insert(s);
+      const auto left_out = [&s](Without what) { return is_left_out(s, what); };
+      if (std::none_of(options.without.begin(), options.without.end(), left_out)) out.insert(s);
     }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// The strategies that Galvatron 3.0 chooses from, and the order in which its outer loop tries them.
+// The strategies that Galvatron 3.0 chooses from.
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "cost/galvatron3/strategy.hpp"
@@ -11,14 +12,16 @@ namespace galvatron::search::galvatron3 {
 using cost::galvatron3::DpType;
 using cost::galvatron3::Strategy;
 
-/// What may be chosen. A degree of 1 as largest switches an axis off.
+/// Its switches: strategies with a degree above 1 on the axis, with ZeRO-3 or with recomputation are left
+/// out.
+enum class Without : uint8_t { pp, tp, sp, cp, dp, zero3, recompute };
+
 struct SpaceOptions {
   int64_t world = 1;
   int64_t layers = 1;  ///< no more stages than these
-  int64_t max_pp = 1, max_tp = 1, max_sp = 1, max_cp = 1, max_dp = 1;
+  int64_t max_pp = 1, max_tp = 1, max_sp = 1, max_cp = 1;
   DpType plain = DpType::zero2;  ///< of replicas that do not share parameters: ddp or zero2
-  std::vector<DpType> types = {DpType::ddp, DpType::zero2, DpType::zero3};
-  std::vector<spec::Recompute> recompute = {spec::Recompute::none, spec::Recompute::full};
+  std::set<Without> without;
 };
 
 /// Its list for layers: every degree a power of two, ascending and each once. On a world that is no power of

@@ -11,7 +11,7 @@ search::galvatron3::SpaceOptions space_of_eight() {
   search::galvatron3::SpaceOptions options;
   options.world = 8;
   options.layers = 32;
-  options.max_pp = options.max_tp = options.max_sp = options.max_dp = 8;
+  options.max_pp = options.max_tp = options.max_sp = 8;
   return options;
 }
 
