@@ -13,6 +13,7 @@ struct RunSection {
   int64_t seed = 1234;
   int64_t threads = 0;  ///< per rank; 0 = the cores of this rank's cpuset
   double watchdog = 300.0;
+  int64_t trace = 2;  ///< steps of trace.json; 0 = no trace
   bool operator==(const RunSection&) const = default;
 };
 

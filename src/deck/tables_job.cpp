@@ -37,7 +37,10 @@ Section<RunSection> run_table() {
             "Threads per rank. 0: the cores of this rank's cpuset, shared among ranks that have the same; "
             "OMP_NUM_THREADS wins over 0."},
            {"watchdog", &S::watchdog, count(), "s",
-            "The job ends with exit code 9 after this long without progress. 0: never."}}};
+            "The job ends with exit code 9 after this long without progress. 0: never."},
+           {"trace", &S::trace, count().at_most(1000), "steps",
+            "How many steps trace.json shows: the last ones of the job, with what was evaluated and saved "
+            "between them. 0: no trace. Recording costs less than a thousandth of a step."}}};
 }
 
 Section<DataSection> data_table() {

@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "runtime/trace_file.hpp"
 #include "runtime/training_state.hpp"
 #include "runtime/validation.hpp"
 #include "store/metrics.hpp"
@@ -50,6 +51,7 @@ class Loop {
   Session session_;
   store::BlendOrder order_;
   Loader loader_;
+  std::optional<TraceWriter> trace_writer_;
   std::optional<store::MetricsFile> metrics_;  // rank 0
   TrainReport report_;
   std::vector<double> step_seconds_;
@@ -74,6 +76,8 @@ SessionOptions session_options(const TrainJob& job) {
   options.seed = static_cast<uint64_t>(job.deck.run.seed);
   options.overlap = overlap_of(job.deck.train);
   options.pat = job.pat;
+  // A device's work is queued, so the host's clock says nothing about it.
+  if (job.device.kind() == device::DeviceKind::cpu) options.trace_steps = job.deck.run.trace;
   return options;
 }
 
@@ -90,6 +94,7 @@ Loop::Loop(const TrainJob& job)
       loader_(
           job.train_data, [this](int64_t sample) { return order_.offset_of(sample); }, job.plan, job.model,
           job.world.rank()) {
+  if (session_.trace() != nullptr) trace_writer_.emplace(job.world);
   end_ = train_.stop_after > 0 ? std::min(train_.stop_after, train_.steps) : train_.steps;
   if (job.resume_from) {
     step_ = load_training_state(job, session_, *job.resume_from);
@@ -151,6 +156,8 @@ void Loop::save() {
   if (saved_at_ == step_) return;
   job_.pat(core::format("checkpoint of step {}", step_));
   const Timed timed(session_.times(), Section::checkpoint);
+  const Traced traced(session_.trace() != nullptr ? &session_.trace()->compute : nullptr,
+                      {.kind = TraceKind::checkpoint, .micro = static_cast<int32_t>(step_)});
   const auto saved = save_training_state(job_, session_, step_);
   if (saved.outcome == store::SaveOutcome::failed) {
     job_.log.warning(
@@ -205,6 +212,8 @@ TrainReport Loop::run() {
   report_.high_water_bytes = session_.stage().high_water_bytes();
   report_.sections = session_.times();
   report_.wall_seconds = now() - begin;
+  if (trace_writer_)
+    trace_writer_->write(job_.paths.trace(), *session_.trace(), job_.deck.run.trace, job_.model, job_.log);
   return report_;
 }
 

@@ -26,10 +26,6 @@ std::string printed(const char* pattern, double value) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 /// The step of a whole line; nothing for anything else.
 std::optional<int64_t> step_of(const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
@@ -56,10 +52,14 @@ std::filesystem::path free_name(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::string json_quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 MetricsLine::MetricsLine(int64_t step) : text_(core::format("{{\"step\": {}", step)) {}
 
 void MetricsLine::key(std::string_view name) {
-  text_ += ", " + quoted(name) + ": ";
+  text_ += ", " + json_quoted(name) + ": ";
 }
 
 MetricsLine& MetricsLine::number(std::string_view name, double value) {
@@ -81,7 +81,7 @@ MetricsLine& MetricsLine::integer(std::string_view name, int64_t value) {
 
 MetricsLine& MetricsLine::text(std::string_view name, std::string_view value) {
   key(name);
-  text_ += quoted(value);
+  text_ += json_quoted(value);
   return *this;
 }
 

@@ -8,6 +8,9 @@
 
 namespace galvatron::store {
 
+/// The text as a JSON string, quotes included; bytes that are not UTF-8 are replaced.
+std::string json_quoted(std::string_view text);
+
 /// One line under construction; keys appear in the order of the calls.
 class MetricsLine {
  public:
