@@ -5,6 +5,7 @@
 
 #include "app/alone.hpp"
 #include "app/deck_plan.hpp"
+#include "app/galvatron3.hpp"
 #include "app/nominal.hpp"
 #include "app/verbs.hpp"
 #include "core/format.hpp"
@@ -80,7 +81,7 @@ std::string space_text(const search::Space& space) {
 std::optional<plan::Plan> plan_of_deck(const deck::DeckValues& deck, const spec::ModelSpec& model,
                                        int64_t world) {
   if (deck.plan.file.empty()) return plan_by_hand(deck, model, world);
-  auto plan = plan::plan_from_toml(read_text(deck.plan.file), deck.plan.file, model);
+  auto plan = plan_from_text(read_text(deck.plan.file), deck.plan.file, model, world);
   require_legal(plan, model, world, deck.plan.file);
   return plan;
 }
@@ -116,6 +117,16 @@ void require_memory(const plan::Plan& plan, const Subject& subject, const cost::
                         text + core::table(rows) + "What would help:\n  " + way_out(subject, profile));
 }
 
+/// The plan by the rules of Galvatron 3.0: its prices come from files, so nothing is measured.
+core::ExitCode check_galvatron3(Context& context, const Subject& subject) {
+  const auto answer = ask_galvatron3(context.deck, subject.model, subject.cluster, read_text);
+  context.console.info(answer.text + "\n" + search::plan_table(answer.plan, subject.model));
+  context.result.set("predicted_step_s", answer.plan.predicted_step_seconds);
+  context.result.set("samples_per_s", answer.throughput);
+  context.result.set("rules", context.deck.search.rules);
+  return core::ExitCode::finished;
+}
+
 }  // namespace
 
 core::ExitCode check_verb(Context& context) {
@@ -139,6 +150,7 @@ core::ExitCode check_verb(Context& context) {
   context.result.set("ranks", cluster.ranks());
   // 3. What is legal.
   const auto own = plan_of_deck(deck, model, cluster.ranks());
+  if (!own && asks_galvatron3(deck)) return check_galvatron3(context, subject);
   // 4. How fast things are.
   const auto profile = profile_without_ranks(context, model, cluster, options, *device, *kernels);
   const std::string times = profile.hardware.nominal ? "nominal" : "measured";

@@ -1,4 +1,4 @@
-// galvatron convert tokens: texts and files of tokens to other files of tokens.
+// galvatron convert: texts and files of tokens to other files of tokens; plans are in convert_plan.cpp.
 
 #include "app/verbs.hpp"
 #include "core/format.hpp"
@@ -8,11 +8,15 @@ namespace galvatron::app {
 
 core::ExitCode convert_verb(Context& context) {
   const auto& line = context.line;
+  if (line.file == "plan") return convert_plan(context);
   // 1. What is to be done.
   std::vector<std::string> problems;
   if (line.file != "tokens")
-    problems.push_back(core::format(
-        "command line: convert makes tokens: galvatron convert tokens IN …, not '{}'", line.file));
+    problems.push_back(
+        core::format("command line: convert makes tokens or plans: galvatron convert tokens IN … or convert "
+                     "plan PLAN DECK, not "
+                     "'{}'",
+                     line.file));
   if (line.inputs.empty()) problems.emplace_back("command line: convert tokens needs files to read");
   if (line.out.empty()) problems.emplace_back("command line: convert tokens needs --out FILE");
   if (line.to == "text")

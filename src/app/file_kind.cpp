@@ -31,6 +31,8 @@ bool any_of(const std::vector<std::string>& names, std::string_view name) {
 
 FileKind kind_of_text(const std::string& file, const std::string& text) {
   if (text.find('\0') != std::string::npos) refuse(file, "is not text and no HDF5 file of this program");
+  // JSON is the strategy file of Galvatron 3.0, a plan in other words.
+  if (file.ends_with(".json") && text.find('{') != std::string::npos) return FileKind::plan;
   const auto source = deck::read_toml(text);
   const std::vector<std::string> plan_keys = {"world", "microbatches", "stages", "layer"};
   const std::vector<std::string> cluster_sections = {"compute", "same_node", "across"};

@@ -1,9 +1,11 @@
 // Which plan is played: plan.file, a plan by hand, the run folder's, or a new search.
 
 #include <algorithm>
+#include <map>
 
 #include "app/alone.hpp"
 #include "app/deck_plan.hpp"
+#include "app/galvatron3.hpp"
 #include "app/phases.hpp"
 #include "core/format.hpp"
 #include "cost/plan_price.hpp"
@@ -48,7 +50,7 @@ std::optional<plan::Plan> given_plan(Job& job) {
   std::optional<plan::Plan> plan;
   if (!file.empty()) {
     const auto text = read_shared(job.world(), "read the plan", [&] { return read_text(file); });
-    job.world().agree("", [&] { plan = plan::plan_from_toml(text, file, job.model()); });
+    job.world().agree("", [&] { plan = plan_from_text(text, file, job.model(), world); });
     job.world().agree("check the plan", [&] { require_legal(*plan, job.model(), world, file); });
     job.log().info("plan: " + file);
     return plan;
@@ -60,7 +62,25 @@ std::optional<plan::Plan> given_plan(Job& job) {
   }
   plan = plan_of_folder(job);
   if (plan) job.log().info("plan: " + job.paths().plan().string() + ", found in the run folder");
+  if (!plan && asks_galvatron3(job.deck())) plan = galvatron3_plan(job);
   return plan;
+}
+
+plan::Plan galvatron3_plan(Job& job) {
+  const auto& g = job.deck().galvatron;
+  std::map<std::string, std::string> texts;
+  for (const auto& file : {g.allreduce, g.p2p, g.overlap, g.sp_time, g.computation, g.memory})
+    texts[file] = read_shared(job.world(), "read " + file, [&] { return read_text(file); });
+  Galvatron3Answer answer;
+  job.world().agree("", [&] {
+    answer = ask_galvatron3(job.deck(), job.model(), job.cluster(),
+                            [&](const std::string& file) { return texts.at(file); });
+  });
+  job.log().info("\n" + answer.text);
+  job.world().agree("write strategy.json", [&] {
+    if (job.world().rank() == 0) write_text(job.paths().root / "strategy.json", answer.strategies);
+  });
+  return answer.plan;
 }
 
 plan::Plan plan_for_looking(Job& job) {

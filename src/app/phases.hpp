@@ -30,8 +30,13 @@ struct Trial {
 std::vector<Trial> trial_phase(Job& job, const Data& data, const search::SearchResult& found);
 
 /// Collective: the plan that the deck names (plan.file, [plan] by hand), or the run folder's when its
-/// fingerprint fits; nothing when a search is needed. Says which.
+/// fingerprint fits, or the one that search.rules finds without a profile; nothing when a search is needed.
+/// Says which.
 std::optional<plan::Plan> given_plan(Job& job);
+
+/// Collective: the plan by the rules of Galvatron 3.0; its strategy file is written to the run folder. Throws
+/// core::AgreedError (no plan) when nothing fits.
+plan::Plan galvatron3_plan(Job& job);
 
 /// Collective: the plan under which a trained model is only looked at: the given one, or where none fits
 /// these ranks a plain division of samples over them.

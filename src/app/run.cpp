@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "app/galvatron3.hpp"
 #include "app/phases.hpp"
 #include "app/verbs.hpp"
 #include "core/format.hpp"
@@ -77,6 +78,12 @@ core::ExitCode profile_verb(Context& context) {
 
 core::ExitCode search_verb(Context& context) {
   Job job(context);
+  if (asks_galvatron3(job.deck())) {
+    const auto plan = galvatron3_plan(job);
+    keep_plan(job, plan);
+    context.result.set("predicted_step_s", plan.predicted_step_seconds);
+    return core::ExitCode::finished;
+  }
   const auto profile = profile_phase(job);
   const auto found = search_phase(job, profile);
   const auto& best = found.best.front().candidate;

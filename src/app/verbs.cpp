@@ -53,8 +53,11 @@ std::string usage_line(const Verb& verb) {
           verb.name);
     case Argument::inputs:
       return format(
-          "galvatron {} tokens IN … --out FILE [--to tokens|megatron|llmc] [--overwrite]\n\n"
-          "IN are texts or files of tokens: Megatron's .bin, llm.c's .bin, HDF5.\n",
+          "galvatron {0} tokens IN … --out FILE [--to tokens|megatron|llmc] [--overwrite]\n"
+          "  galvatron {0} plan PLAN [DECK] --out FILE [--overwrite]\n\n"
+          "IN are texts or files of tokens: Megatron's .bin, llm.c's .bin, HDF5.\n"
+          "PLAN and FILE end in .toml, or in .json for a strategy file of Galvatron 3.0; DECK says what the "
+          "layers\nare: left out, the deck.toml beside the plan.\n",
           verb.name);
     case Argument::deck:
       return format("galvatron {} DECK [section.key=VALUE …] [options]\n", verb.name);
@@ -101,7 +104,7 @@ std::vector<Verb> verbs() {
        Argument::inputs,
        Ending::result,
        convert_verb,
-       "make files of tokens from texts or other files of tokens",
+       "make files of tokens from texts or other files of tokens, or a plan from another form",
        {"--to"}},
       {"manual", alone, Argument::none, Ending::document, manual_verb,
        "print the manual of the deck, in Markdown"},

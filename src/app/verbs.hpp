@@ -42,6 +42,8 @@ core::ExitCode train_verb(Context& context);
 core::ExitCode check_verb(Context& context);
 core::ExitCode show_verb(Context& context);
 core::ExitCode convert_verb(Context& context);
+/// `convert plan`, a part of it.
+core::ExitCode convert_plan(Context& context);
 core::ExitCode eval_verb(Context& context);
 core::ExitCode generate_verb(Context& context);
 core::ExitCode manual_verb(Context& context);

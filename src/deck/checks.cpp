@@ -85,6 +85,17 @@ void check_search(Reader& reader, const DeckValues& values) {
                  "enabled = false needs a plan: plan.file, or a plan by hand in [plan]");
 }
 
+void check_galvatron(Reader& reader, const DeckValues& values) {
+  if (values.search.rules != "galvatron-3.0") return;
+  const auto& g = values.galvatron;
+  const std::pair<const char*, const std::string*> files[] = {
+      {"allreduce", &g.allreduce},     {"p2p", &g.p2p},      {"overlap", &g.overlap}, {"sp_time", &g.sp_time},
+      {"computation", &g.computation}, {"memory", &g.memory}};
+  for (const auto& [key, file] : files)
+    reader.require(!file->empty(), {{"search", "rules"}, {"galvatron", key}},
+                   format("rules = \"galvatron-3.0\" needs the file galvatron.{}", key));
+}
+
 }  // namespace
 
 void fill_in(const Reader& reader, DeckValues& values) {
@@ -113,6 +124,7 @@ void check_contradictions(Reader& reader, const DeckValues& values) {
   check_data(reader, values.data);
   check_cluster(reader, values.cluster);
   check_search(reader, values);
+  check_galvatron(reader, values);
   check_plan(reader, values);
   check_train(reader, values.train);
 }

@@ -17,6 +17,7 @@ void for_each_section(Visitor visit) {
   visit(cluster_table(), &DeckValues::cluster);
   visit(profile_table(), &DeckValues::profile);
   visit(search_table(), &DeckValues::search);
+  visit(galvatron_table(), &DeckValues::galvatron);
   visit(plan_table(), &DeckValues::plan);
   visit(train_table(), &DeckValues::train);
   visit(checkpoint_table(), &DeckValues::checkpoint);

@@ -71,7 +71,25 @@ struct SearchSection {
   std::vector<int64_t> zero = {0, 1, 2, 3};
   bool recompute = true;
   int64_t trials = 3;
+  std::string rules = "own";
   bool operator==(const SearchSection&) const = default;
+};
+
+/// Files and switches of the Python Galvatron, for search.rules = "galvatron-3.0".
+struct GalvatronSection {
+  std::string allreduce, p2p, overlap, sp_time;  ///< hardware files
+  std::string computation, memory;               ///< model files
+  std::string time_mode = "batch";
+  std::string memory_mode = "static";
+  std::string default_dp = "zero2";
+  std::string objective = "both";
+  int64_t chunks = 0;  ///< micro-batches; 0 = every divisor of the batch
+  int64_t max_sp = 0;  ///< 0 = any
+  int64_t max_cp = 1;  ///< 0 = any
+  bool async_grad_reduce = true;
+  bool sequence_parallel = true;
+  bool fine_grained = true;
+  bool operator==(const GalvatronSection&) const = default;
 };
 
 /// A plan file, or a uniform plan by hand. A degree of 0 was left out and counts as 1; dp is what remains.
@@ -137,6 +155,7 @@ struct DeckValues {
   ClusterSection cluster;
   ProfileSection profile;
   SearchSection search;
+  GalvatronSection galvatron;
   PlanSection plan;
   TrainSection train;
   CheckpointSection checkpoint;

@@ -12,6 +12,7 @@ Section<DataSection> data_table();
 Section<ClusterSection> cluster_table();
 Section<ProfileSection> profile_table();
 Section<SearchSection> search_table();
+Section<GalvatronSection> galvatron_table();
 Section<PlanSection> plan_table();
 Section<TrainSection> train_table();
 Section<CheckpointSection> checkpoint_table();

@@ -94,24 +94,28 @@ Section<ProfileSection> profile_table() {
 
 Section<SearchSection> search_table() {
   using S = SearchSection;
-  return {"search",
-          "Which plans are considered.",
-          {{"enabled",
-            &S::enabled,
-            {},
-            "",
-            "Search for a plan where neither a file nor a plan by hand is given."},
-           {"batch", &S::batch, Rule().at_least(1).items(1), "samples",
-            "Samples per step; several values are tried in turn. A plan by hand takes the first."},
-           {"schedule", &S::schedule, searched_schedules().items(1), "", "Pipeline schedules to consider."},
-           {"axes", &S::axes, Rule().one_of({"tp", "sp", "cp", "dp"}).items(1), "",
-            "Axes along which layers may be split. An axis that a layer kind does not support is left out."},
-           {"max_tp", &S::max_tp, count(), "ranks", "Largest tensor-parallel degree. 0: no limit."},
-           {"max_pp", &S::max_pp, count(), "stages", "Most pipeline stages. 0: no limit."},
-           {"zero", &S::zero, zero_levels().items(1), "", "ZeRO levels to consider."},
-           {"recompute", &S::recompute, {}, "", "Consider recomputing activations in the backward pass."},
-           {"trials", &S::trials, count().at_most(100), "plans",
-            "The best plans are tried for a few steps before one is chosen. 0: trust the prediction."}}};
+  return {
+      "search",
+      "Which plans are considered.",
+      {{"enabled",
+        &S::enabled,
+        {},
+        "",
+        "Search for a plan where neither a file nor a plan by hand is given."},
+       {"batch", &S::batch, Rule().at_least(1).items(1), "samples",
+        "Samples per step; several values are tried in turn. A plan by hand takes the first."},
+       {"schedule", &S::schedule, searched_schedules().items(1), "", "Pipeline schedules to consider."},
+       {"axes", &S::axes, Rule().one_of({"tp", "sp", "cp", "dp"}).items(1), "",
+        "Axes along which layers may be split. An axis that a layer kind does not support is left out."},
+       {"max_tp", &S::max_tp, count(), "ranks", "Largest tensor-parallel degree. 0: no limit."},
+       {"max_pp", &S::max_pp, count(), "stages", "Most pipeline stages. 0: no limit."},
+       {"zero", &S::zero, zero_levels().items(1), "", "ZeRO levels to consider."},
+       {"recompute", &S::recompute, {}, "", "Consider recomputing activations in the backward pass."},
+       {"trials", &S::trials, count().at_most(100), "plans",
+        "The best plans are tried for a few steps before one is chosen. 0: trust the prediction."},
+       {"rules", &S::rules, Rule().one_of({"own", "galvatron-3.0"}), "",
+        "How plans are priced. own: from measured steps. galvatron-3.0: by the formulas and profile files of "
+        "the Python Galvatron, see [galvatron] and galvatron-3.0.md."}}};
 }
 
 Section<PlanSection> plan_table() {
