@@ -87,6 +87,10 @@ class Communicator {
   /// calls are done when they return. The stream outlives the communicator.
   virtual void attach(device::Stream&) {}
 
+  /// So many messages of this rank may be under way at once. A hint: how many really are depends on who is
+  /// late, and up to that number none of them asks for memory.
+  virtual void expect_messages(int64_t /*count*/) {}
+
   virtual int size() const = 0;
   /// This rank's place in the group, 0 … size − 1.
   virtual int index() const = 0;

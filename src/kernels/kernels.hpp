@@ -9,7 +9,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <span>
 
 #include "core/compute.hpp"
 #include "device/device.hpp"
@@ -118,7 +118,8 @@ struct CrossEntropyArgs {
 /// gradient_scale first and set to zero afterwards. `step` counts from 1. eps is added to the root.
 struct AdamWArgs {
   TensorView parameter, gradient, exp_avg, exp_avg_sq, working;
-  std::vector<DecayRange> decay;  ///< in order, covering the views; weight_decay applies where `decays`
+  /// In order, covering the views; weight_decay applies where `decays`. Looks at memory of the caller.
+  std::span<const DecayRange> decay;
   double weight_decay = 0.0;
   double lr = 0, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, gradient_scale = 1.0;
   int64_t step = 1;

@@ -4,7 +4,7 @@
 
 #include "runtime/player.hpp"
 
-#include "core/format.hpp"
+#include "core/short_text.hpp"
 
 namespace galvatron::runtime {
 
@@ -25,6 +25,8 @@ Player::Player(Stage& stage, StepPlayer& steps, StateTraffic& state, comm::Commu
   const auto ranks = stage.program().pipeline.ranks, rank = stage.program().pipeline_rank;
   previous_ = static_cast<int>((rank + ranks - 1) % ranks);
   next_ = static_cast<int>((rank + 1) % ranks);
+  // Of each chunk all four, and one that is about to take the place of another.
+  pipeline_.expect_messages(4 * static_cast<int64_t>(traffic_.size()) + 1);
   if (overlap == Overlap::on && ranks > 1) steps_.set_progress([this] { progress(); });
 }
 
@@ -104,11 +106,17 @@ void Player::close() {
   }
 }
 
+void Player::pat(std::string_view what, const Action& action) {
+  core::ShortText text;
+  text.add(what).add(" of micro-batch ").add(int64_t{action.micro}).add(" on stage ");
+  pat_(text.add(stage_.chunk(action.chunk).stage).view());
+}
+
 void Player::feed(const Action& action, MicroBatchSource& source) {
   const auto& chunk = stage_.chunk(action.chunk);
   const auto slot = slot_of(action);
   const auto first = static_cast<size_t>(chunk.first);
-  pat_(core::format("forward of micro-batch {} on stage {}", action.micro, chunk.stage));
+  pat("forward", action);
   if (!chunk.input.present()) {
     const Timed timed(times_, Section::data_wait);
     const Traced traced(trace_, {.kind = TraceKind::data, .micro = action.micro});
@@ -181,7 +189,7 @@ void Player::bind_backward(LayerAddresses& at, const Action& action, int64_t num
 void Player::backward(const Action& action, bool last) {
   const auto& chunk = stage_.chunk(action.chunk);
   auto& t = traffic(action);
-  pat_(core::format("backward of micro-batch {} on stage {}", action.micro, chunk.stage));
+  pat("backward", action);
   if (chunk.output.present()) wait_for_message(t.output_gradient, action, next_);
   for (auto number = chunk.size - 1; number >= 0; --number) {
     const auto layer = static_cast<size_t>(chunk.first + number);

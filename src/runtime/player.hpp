@@ -64,6 +64,8 @@ class Player {
   void play_forward(const LayerAddresses& at, size_t layer, program::Phase phase, Section section);
   void bind_backward(LayerAddresses& at, const plan::Action& action, int64_t number);
 
+  /// Tells the watchdog without asking for memory.
+  void pat(std::string_view what, const plan::Action& action);
   int64_t slot_of(const plan::Action& action) const;
   void post_input(int64_t chunk);
   void post_output_gradient(int64_t chunk);

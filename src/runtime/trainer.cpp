@@ -190,6 +190,7 @@ bool Loop::after_step(const StepResult& result) {
 TrainReport Loop::run() {
   const auto begin = now();
   interval_step_ = step_;
+  step_seconds_.reserve(static_cast<size_t>(std::max<int64_t>(0, end_ - step_)));
   while (step_ < end_) {
     loader_.seek(step_ * job_.plan.batch);
     const auto result = session_.step(loader_, train_, step_, wanted());

@@ -24,6 +24,7 @@ class FormedCommunicator final : public Communicator {
       hierarchy_ = std::make_unique<Hierarchy>(group, direct_->handle(), node_of, limits);
   }
 
+  void expect_messages(int64_t count) override { direct_->expect_messages(count); }
   int size() const override { return group_.size(); }
   int index() const override { return group_.index; }
   const std::string& name() const override { return group_.name; }

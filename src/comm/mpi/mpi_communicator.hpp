@@ -34,6 +34,7 @@ class MpiCommunicator final : public Communicator {
   /// `comm` has the members of `group` (at least 2) in the same order.
   MpiCommunicator(Group group, CommHandle comm, Limits limits = {});
 
+  void expect_messages(int64_t count) override { pending_.reserve(count); }
   int size() const override { return group_.size(); }
   int index() const override { return group_.index; }
   const std::string& name() const override { return group_.name; }

@@ -82,6 +82,8 @@ class MpiWorld final : public World {
   int local_size_ = 1;
   std::vector<int> node_of_;
   std::vector<std::string> hosts_;
+  std::vector<double> gathered_;  // kept, so that a training step's sums ask for no memory
+  std::vector<const std::byte*> contributions_;
 };
 
 MpiWorld::MpiWorld(const PretendedNode& pretended_node) {
@@ -155,12 +157,13 @@ std::vector<int64_t> MpiWorld::all_gather(int64_t value) {
 // In rank order, so that every rank and every run has the same bits.
 void MpiWorld::all_reduce(std::span<double> values, ReduceOp op) {
   const auto count = static_cast<int>(values.size());
-  std::vector<double> all(values.size() * static_cast<size_t>(size_));
-  GALV_MPI(MPI_Allgather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, comm_.get()));
-  std::vector<const std::byte*> parts;
+  gathered_.resize(values.size() * static_cast<size_t>(size_));
+  GALV_MPI(MPI_Allgather(values.data(), count, MPI_DOUBLE, gathered_.data(), count, MPI_DOUBLE, comm_.get()));
+  contributions_.clear();
   for (int r = 0; r < size_; ++r)
-    parts.push_back(reinterpret_cast<const std::byte*>(all.data() + static_cast<size_t>(r) * values.size()));
-  reduce_in_order(parts, reinterpret_cast<std::byte*>(values.data()), count, core::DType::f64, op);
+    contributions_.push_back(
+        reinterpret_cast<const std::byte*>(gathered_.data() + static_cast<size_t>(r) * values.size()));
+  reduce_in_order(contributions_, reinterpret_cast<std::byte*>(values.data()), count, core::DType::f64, op);
 }
 
 void MpiWorld::all_reduce(std::span<int64_t> values, ReduceOp op) {

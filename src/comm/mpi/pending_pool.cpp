@@ -3,12 +3,16 @@
 
 namespace galvatron::comm::mpi {
 
-PendingPool::Slot& PendingPool::take() {
-  if (free_.empty()) {
+void PendingPool::reserve(int64_t count) {
+  while (static_cast<int64_t>(slots_.size()) < count) {
     slots_.push_back(std::make_unique<Slot>(*this));
     free_.reserve(slots_.size());  // giving back cannot fail
-    return *slots_.back();
+    free_.push_back(slots_.back().get());
   }
+}
+
+PendingPool::Slot& PendingPool::take() {
+  if (free_.empty()) reserve(static_cast<int64_t>(slots_.size()) + 1);
   auto* slot = free_.back();
   free_.pop_back();
   return *slot;

@@ -1,6 +1,6 @@
 #pragma once
-// Messages under way, kept for the next message when they are done: a training step sends the same number of
-// messages every time, and after the first one none of them asks for memory.
+// Messages under way, kept for the next message when they are done: where their number is known beforehand,
+// none of them asks for memory.
 
 #include <memory>
 #include <vector>
@@ -15,7 +15,7 @@ class PendingPool {
  public:
   class Slot final : public Pending::State {
    public:
-    explicit Slot(PendingPool& pool) : pool_(pool) {}
+    explicit Slot(PendingPool& pool) : pool_(pool) { requests.reserve(2); }
 
     Requests requests;
 
@@ -31,6 +31,8 @@ class PendingPool {
   PendingPool(const PendingPool&) = delete;
   PendingPool& operator=(const PendingPool&) = delete;
 
+  /// At least `count` slots.
+  void reserve(int64_t count);
   /// A slot without requests. Wrap it in a Pending before anything can throw.
   Slot& take();
 

@@ -39,6 +39,8 @@ class Requests {
   /// A transfer of 0 bytes is a message too.
   void send(MPI_Comm comm, const Transfer& transfer, Tag tag, int64_t limit);
   void receive(MPI_Comm comm, const Transfer& transfer, Tag tag, int64_t limit);
+  /// Room for so many.
+  void reserve(size_t count) { requests_.reserve(count); }
   void wait();
   bool test();
   /// Nothing started, or all of it finished.

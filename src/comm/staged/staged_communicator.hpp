@@ -20,6 +20,7 @@ class StagedCommunicator final : public Communicator {
   StagedCommunicator(std::unique_ptr<Communicator> host, device::Device& device);
 
   void attach(device::Stream& compute) override { stream_ = &compute; }
+  void expect_messages(int64_t count) override { host_->expect_messages(count); }
   int size() const override { return host_->size(); }
   int index() const override { return host_->index(); }
   const std::string& name() const override { return host_->name(); }

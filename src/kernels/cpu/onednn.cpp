@@ -8,6 +8,7 @@
 #include <array>
 #include <map>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <vector>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -87,7 +88,8 @@ struct Product {
   Product(const dnnl::engine& engine, const dnnl::matmul::primitive_desc& desc, const GemmArgs& args)
       : primitive(desc), scratch_bytes(static_cast<int64_t>(desc.scratchpad_desc().get_size())) {
     const auto add = [&](int name, const memory::desc& layout) {
-      operands.emplace(name, memory(layout, engine, nullptr));
+      memories.emplace_back(layout, engine, nullptr);
+      operands.push_back({name, memories.back().get()});
     };
     add(DNNL_ARG_SRC, desc.src_desc());
     add(DNNL_ARG_WEIGHTS, desc.weights_desc());
@@ -96,9 +98,22 @@ struct Product {
     if (scratch_bytes > 0) add(DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc());
   }
 
+  /// The library's C call: its C++ one makes a list of operands on the heap every time.
+  void execute(const dnnl::stream& stream) const {
+    dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), stream.get(),
+                                                   static_cast<int>(operands.size()), operands.data()),
+                            "could not execute a primitive");
+  }
+
+  void point(int name, const TensorView& view) const {
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (operands[i].arg == name) memories[i].set_data_handle(view.data);
+  }
+
   dnnl::matmul primitive;
   int64_t scratch_bytes;
-  std::unordered_map<int, memory> operands;
+  std::vector<memory> memories;
+  std::vector<dnnl_exec_arg_t> operands;  ///< the same, as the library is told of them
 };
 
 }  // namespace
@@ -148,19 +163,16 @@ void OneDnnGemm::run(const GemmArgs& args) {
   const ThreadScope scope(impl_->threads);
   translated(args, [&] {
     auto& product = impl_->product(args);
-    const auto point = [&](int name, const TensorView& view) {
-      product.operands.at(name).set_data_handle(view.data);
-    };
-    point(DNNL_ARG_SRC, args.a);
-    point(DNNL_ARG_WEIGHTS, args.b);
-    point(DNNL_ARG_DST, args.c);
-    if (args.bias.present()) point(DNNL_ARG_BIAS, args.bias);
+    product.point(DNNL_ARG_SRC, args.a);
+    product.point(DNNL_ARG_WEIGHTS, args.b);
+    product.point(DNNL_ARG_DST, args.c);
+    if (args.bias.present()) product.point(DNNL_ARG_BIAS, args.bias);
     if (product.scratch_bytes > 0) {
       GALV_ASSERT(args.workspace.bytes() >= product.scratch_bytes, args.workspace.bytes(),
                   product.scratch_bytes);
-      point(DNNL_ARG_SCRATCHPAD, args.workspace);
+      product.point(DNNL_ARG_SCRATCHPAD, args.workspace);
     }
-    product.primitive.execute(impl_->stream, product.operands);
+    product.execute(impl_->stream);
   });
 }
 

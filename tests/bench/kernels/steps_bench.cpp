@@ -192,7 +192,8 @@ void adamw(benchmark::State& state) {
   place.kernels().fill(place.stream(), args.exp_avg_sq, 0.5);
   const auto type = type_of(state.range(1));
   if (type != core::DType::f32) args.working = place.matrix(1, count, type);
-  args.decay = {{0, count, true}};
+  const core::DecayRange ranges[] = {{0, count, true}};
+  args.decay = ranges;
   args.weight_decay = 0.1;
   args.lr = 1e-4;
   for (auto _ : state) place.kernels().adamw(place.stream(), args);

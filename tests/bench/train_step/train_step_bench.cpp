@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "allocations.hpp"
 #include "app/end_table.hpp"
 #include "comm/guard.hpp"
 #include "comm/world.hpp"
@@ -28,18 +27,20 @@
 #include "runtime/session.hpp"
 #include "runtime/trainer.hpp"
 #include "store/dataset.hpp"
+#include "support/allocations.hpp"
 
 namespace galvatron::bench {
 namespace {
 
 struct Figures {
-  double step_seconds = 0;      ///< median of the slowest rank's
-  double cpu_seconds = 0;       ///< of all ranks and threads, per step
-  double peak_flops = 0;        ///< of all ranks together
-  double flops = 0;             ///< per step
-  double tokens = 0;            ///< per step
-  double loss = 0;              ///< of the last step
-  Allocations allocations;      ///< of the last step, all ranks
+  double step_seconds = 0;  ///< median of the slowest rank's
+  double cpu_seconds = 0;   ///< of all ranks and threads, per step
+  double peak_flops = 0;    ///< of all ranks together
+  double flops = 0;         ///< per step
+  double tokens = 0;        ///< per step
+  double loss = 0;          ///< of the last step
+  int64_t allocations = 0;  ///< of ours in a step, all ranks
+  int64_t of_libraries = 0;
   std::vector<double> seconds;  ///< of each step
 };
 
@@ -94,14 +95,17 @@ class StepBench {
     const auto before = session.times();
     const double cpu_before = cpu_seconds();
     for (int64_t i = 1; i <= steps; ++i) {
-      start_counting();
       const auto done = step(session, loader, i);
-      figures.allocations = stop_counting();
       figures.seconds.push_back(done.seconds);
       figures.loss = done.loss;
     }
     figures.cpu_seconds = (cpu_seconds() - cpu_before) / static_cast<double>(steps);
     print_sections(before, session.times(), steps);
+    testing::start_counting();
+    step(session, loader, steps + 1);
+    const auto counted = testing::stop_counting();
+    figures.allocations = counted.ours;
+    figures.of_libraries = counted.others;
     figures.peak_flops = std::max(figures.peak_flops, gemm_peak(world_, device_, *kernels_, dtype));
     return reduced(figures);
   }
@@ -114,11 +118,12 @@ class StepBench {
 
   Figures reduced(Figures figures) {
     world_.all_reduce(std::span(figures.seconds), core::ReduceOp::max);
-    double sums[] = {figures.cpu_seconds, static_cast<double>(figures.allocations.ours),
-                     static_cast<double>(figures.allocations.others)};
+    double sums[] = {figures.cpu_seconds, static_cast<double>(figures.allocations),
+                     static_cast<double>(figures.of_libraries)};
     world_.all_reduce(std::span<double>(sums), core::ReduceOp::sum);
     figures.cpu_seconds = sums[0];
-    figures.allocations = {static_cast<int64_t>(sums[1]), static_cast<int64_t>(sums[2])};
+    figures.allocations = static_cast<int64_t>(sums[1]);
+    figures.of_libraries = static_cast<int64_t>(sums[2]);
     figures.step_seconds = measure::median_of(figures.seconds);
     figures.flops = app::model_flops_per_step(model_, plan_.batch);
     figures.tokens = static_cast<double>(plan_.batch * model_.seq);
@@ -151,14 +156,14 @@ void print(const Figures& f, const comm::World& world, const deck::DeckValues& d
       "%.1f tokens/s, %.1f GFLOP/s, %.1f %% of the gemm peak of %.1f GFLOP/s; allocations in a step: %lld "
       "ours, %lld by libraries\n",
       f.tokens / f.step_seconds, rate / 1e9, 100 * rate / f.peak_flops, f.peak_flops / 1e9,
-      static_cast<long long>(f.allocations.ours), static_cast<long long>(f.allocations.others));
+      static_cast<long long>(f.allocations), static_cast<long long>(f.of_libraries));
   std::printf(
       "{\"ranks\": %d, \"threads\": %lld, \"seq\": %lld, \"precision\": \"%s\", \"step_s\": %.6g, \"cpu_s\": "
       "%.6g, \"tokens_per_s\": %.6g, \"flops\": %.6g, \"peak_flops\": %.6g, \"gemm_ratio\": %.4g, "
       "\"allocations\": %lld, \"peak_bytes\": %lld, \"loss\": %.6f}\n",
       world.size(), static_cast<long long>(deck.run.threads), static_cast<long long>(deck.model.seq),
       deck.train.precision.c_str(), f.step_seconds, f.cpu_seconds, f.tokens / f.step_seconds, rate,
-      f.peak_flops, rate / f.peak_flops, static_cast<long long>(f.allocations.ours),
+      f.peak_flops, rate / f.peak_flops, static_cast<long long>(f.allocations),
       static_cast<long long>(peak_bytes), f.loss);
 }
 

@@ -48,7 +48,9 @@ void run_adamw(Workbench& w, int64_t count, int64_t step, bool working) {
   args.exp_avg = w.input_sums(1, count, 0.1);
   args.exp_avg_sq = w.filled(w.sums(), 1, count, 0.25);
   if (working) args.working = w.output(1, count);
-  args.decay = {{0, count / 3, true}, {count / 3, count / 2, false}, {count / 2, count, true}};
+  const core::DecayRange ranges[] = {
+      {0, count / 3, true}, {count / 3, count / 2, false}, {count / 2, count, true}};
+  args.decay = ranges;
   args.weight_decay = 0.1;
   args.lr = 1e-2;
   args.gradient_scale = 0.5;

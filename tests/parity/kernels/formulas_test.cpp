@@ -190,7 +190,8 @@ TEST_P(EveryDType, AdamWIsTheScalarFormula) {
   args.exp_avg = w.filled(w.sums(), 1, 2, 0.0);
   args.exp_avg_sq = w.filled(w.sums(), 1, 2, 0.0);
   args.working = w.output(1, 2);
-  args.decay = {{0, 1, true}, {1, 2, false}};
+  const core::DecayRange ranges[] = {{0, 1, true}, {1, 2, false}};
+  args.decay = ranges;
   args.weight_decay = 0.1;
   args.lr = 0.01;
   double p[] = {0.75, 0.75};
