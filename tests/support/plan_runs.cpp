@@ -80,11 +80,14 @@ RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::Model
   runtime::SessionOptions settings;
   settings.dtype = options.dtype;
   settings.seed = options.seed;
+  settings.loss_scale = runtime::initial_loss_scale(options.train);
   settings.overlap = options.overlap;
   settings.before_update = [&] {
-    if (result.gradients.empty())
-      result.gradients =
-          read(result.tensors, runtime::gradient_pieces_of(live->stage(), model, result.tensors));
+    if (!result.gradients.empty()) return;
+    result.gradients =
+        read(result.tensors, runtime::gradient_pieces_of(live->stage(), model, result.tensors));
+    for (auto& [name, gradient] : result.gradients)
+      for (auto& value : gradient) value /= live->loss_scale().factor;
   };
   runtime::Session session(world, *device, *kernels, plan, model, settings);
   live = &session;

@@ -76,6 +76,11 @@ Tensors tensors_in(hid_t file, const char* name) {
   return tensors;
 }
 
+RecordedTraining training_in(hid_t file) {
+  return {h5::read_numbers(file, "losses"), h5::read_numbers(file, "gradient_norms"),
+          tensors_in(file, "gradients"), tensors_in(file, "weights")};
+}
+
 }  // namespace
 
 Reference read_reference(const std::string& family) {
@@ -88,12 +93,11 @@ Reference read_reference(const std::string& family) {
   reference.train = train_of(settings);
   reference.batch = settings.integer("batch");
   reference.steps = settings.integer("steps");
-  reference.losses = h5::read_numbers(file.get(), "losses");
-  reference.gradient_norms = h5::read_numbers(file.get(), "gradient_norms");
   reference.token_losses = h5::read_numbers(file.get(), "token_losses");
   reference.logits = h5::read_numbers(file.get(), "logits");
-  reference.gradients = tensors_in(file.get(), "gradients");
-  reference.weights = tensors_in(file.get(), "weights");
+  reference.fp64 = training_in(file.get());
+  const h5::Handle fp16(GALV_H5(H5Gopen2(file.get(), "float16", H5P_DEFAULT)), H5Gclose);
+  reference.fp16 = training_in(fp16.get());
   return reference;
 }
 

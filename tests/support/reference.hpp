@@ -1,5 +1,5 @@
 #pragma once
-// Values recorded from the public reference implementation (Hugging Face transformers on PyTorch, float64):
+// Values recorded from the public reference implementation (Hugging Face transformers on PyTorch):
 // the only yardstick in the tests that this project did not make itself. tests/golden/reference/record.py
 // says how they were made and how the files are laid out.
 
@@ -12,16 +12,21 @@
 
 namespace galvatron::testing {
 
+/// What training left behind.
+struct RecordedTraining {
+  std::vector<double> losses, gradient_norms;  ///< of each AdamW step
+  Tensors gradients;                           ///< of the first step, before clipping
+  Tensors weights;                             ///< after the last step
+};
+
 struct Reference {
   std::string versions;  ///< of what made it
   spec::ModelSpec model;
   deck::TrainSection train;
   int64_t batch = 0, steps = 0;
-  std::vector<double> losses, gradient_norms;  ///< of each AdamW step
-  std::vector<double> token_losses;            ///< of the first batch, batch × seq
-  std::vector<double> logits;                  ///< of the first sample before any step, seq × vocab
-  Tensors gradients;                           ///< of the first step, before clipping
-  Tensors weights;                             ///< after the last step
+  std::vector<double> token_losses;  ///< of the first batch, batch × seq, in fp64 as the next
+  std::vector<double> logits;        ///< of the first sample before any step, seq × vocab
+  RecordedTraining fp64, fp16;       ///< the same training in two precisions
 };
 
 /// tests/golden/reference/<family>.h5.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Records what the public reference implementation (Hugging Face transformers on PyTorch) computes, in float64.
+"""Records what the public reference implementation (Hugging Face transformers on PyTorch) computes, in float64
+and, for training with 16 bits, in float16.
 
 Two tiny models: one like GPT-2, one like LLaMA with grouped-query attention. The values are what the parity test
 `parity.runtime.reference` holds this program against. Made again with
@@ -13,6 +14,8 @@ Each output file (HDF5) has the attributes `torch`, `transformers` (versions) an
   logits                  of the first sample, position after position, before any step
   gradients/<tensor>      of the first step, before clipping, row-major, under this program's names and shapes
   weights/<tensor>        after the last step
+  float16/…               losses, gradient_norms, gradients and weights of the same training with parameters, activations and
+                          gradients in float16: the loss is multiplied by LOSS_SCALE, AdamW works on float32 masters
 
 Weights and tokens are not stored: both come from a counter. Element i of the tensor NAME is made from
     z = splitmix64(fnv1a64(NAME) + i),   u = (z >> 53) / 1024 - 1       (2048 values in [-1, 1), exact in fp32)
@@ -20,6 +23,8 @@ matrices: u / 4; norm weights: 1 + u / 8; other vectors: u / 8. Token number i o
 seq + 1 tokens each, is splitmix64(fnv1a64("tokens") + i) modulo the vocabulary; step s trains on samples
 s · batch … (s + 1) · batch - 1, on which position p predicts token p + 1.
 """
+import copy
+import enum
 import math
 import sys
 from pathlib import Path
@@ -31,6 +36,7 @@ import transformers
 from transformers.models.llama import modeling_llama
 
 U64 = (1 << 64) - 1
+LOSS_SCALE = 65536.0
 COMMON = {"layers": 2, "hidden": 24, "heads": 4, "vocab": 37, "seq": 16, "norm_eps": 1e-5, "batch": 4, "steps": 10,
           "schedule_steps": 20, "warmup": 3, "lr": 1e-2, "min_lr": 1e-3, "weight_decay": 0.1, "beta1": 0.9,
           "beta2": 0.95, "eps": 1e-6, "clip": 0.5}
@@ -71,6 +77,9 @@ def batch_of(s, step):
     ids = [splitmix64((base + first + i) & U64) % s["vocab"] for i in range(s["batch"] * window)]
     ids = torch.tensor(ids).reshape(s["batch"], window)
     return ids[:, :-1], ids[:, 1:]
+
+
+Precision = enum.Enum("Precision", ["float64", "float16"])
 
 
 class Part:
@@ -160,29 +169,43 @@ def learning_rate(s, step):
 
 def losses_of(model, tokens, labels):
     logits = model(tokens).logits
+    if logits.dtype == torch.float16:
+        logits = logits.float()
     return logits, torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
 
 
-def train(model, parts, s):
-    groups = [{"params": [p for p in model.parameters() if p.dim() >= 2], "weight_decay": s["weight_decay"]},
-              {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0}]
+def train(model, parts_of, s, precision=Precision.float64):
+    """In float16 the optimizer updates masters in float32, in float64 the parameters themselves."""
+    parts, working = parts_of(model, s), list(model.parameters())
+    masters, scale = working, 1.0
+    if precision is Precision.float16:
+        masters, scale = [p.detach().float().requires_grad_() for p in working], LOSS_SCALE
+        model.half()
+    groups = [{"params": [p for p in masters if p.dim() >= 2], "weight_decay": s["weight_decay"]},
+              {"params": [p for p in masters if p.dim() < 2], "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, betas=(s["beta1"], s["beta2"]), eps=s["eps"])
     out = {"losses": [], "gradient_norms": []}
     for step in range(s["steps"]):
         logits, losses = losses_of(model, *batch_of(s, step))
-        optimizer.zero_grad()
-        losses.mean().backward()
+        model.zero_grad()
+        (losses.mean() * scale).backward()
+        for master, p in zip(masters, working):
+            master.grad = p.grad.to(master.dtype) / scale
         if step == 0:
             out["logits"], out["token_losses"] = logits[0].detach(), losses.detach()
             for name, part in parts.items():
-                out["gradients/" + name] = part.view(part.parameter.grad).clone()
+                out["gradients/" + name] = part.view(part.parameter.grad).to(masters[0].dtype) / scale
         out["losses"].append(losses.mean().item())
-        out["gradient_norms"].append(torch.nn.utils.clip_grad_norm_(model.parameters(), s["clip"]).item())
+        out["gradient_norms"].append(torch.nn.utils.clip_grad_norm_(masters, s["clip"]).item())
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(s, step)
         optimizer.step()
+        with torch.no_grad():
+            for master, p in zip(masters, working):
+                p.copy_(master)
+    of = {id(p): master for master, p in zip(masters, working)}
     for name, part in parts.items():
-        out["weights/" + name] = part.view(part.parameter).detach().clone()
+        out["weights/" + name] = part.view(of[id(part.parameter)]).detach().clone()
     return out
 
 
@@ -198,7 +221,8 @@ def write(path, s, out):
             else:
                 settings.attrs[key] = numpy.bytes_(value) if isinstance(value, str) else numpy.int64(value)
         for key, value in out.items():
-            array = numpy.asarray(value, dtype=numpy.float64).ravel()
+            width = numpy.float32 if key.startswith("float16/") and "s/" in key else numpy.float64
+            array = numpy.asarray(value, dtype=width).ravel()
             file.create_dataset(key, data=array)
 
 
@@ -214,13 +238,15 @@ def main():
             for name, part in parts.items():
                 target = part.view(part.parameter)
                 target.copy_(initial(name, tuple(target.shape)))
+        half = train(copy.deepcopy(model), parts_of, s, Precision.float16)  # with the classes as they are
         if s is LLAMA:
             plain = losses_of(model, *batch_of(s, 0))[0].detach()
             keep_float64(s)
             apart = (losses_of(model, *batch_of(s, 0))[0] - plain).abs().max().item()
             print(f"llama: float64 throughout differs from the classes as they are by {apart:.1e} in the logits")
             assert 0 < apart < 1e-5
-        out = train(model, parts, s)
+        out = train(model, parts_of, s)
+        out |= {"float16/" + key: value for key, value in half.items() if key not in ("logits", "token_losses")}
         write(folder / f"{s['family']}.h5", s, out)
         print(s["family"], covered, "parameters, losses", out["losses"], "norms", out["gradient_norms"])
 

@@ -22,6 +22,8 @@ constexpr Bounds fp64{tolerance::reference_fp64, tolerance::reference_fp64, tole
 constexpr Bounds fp32{tolerance::gradient, tolerance::loss, tolerance::reference_gradient_norm_fp32,
                       tolerance::reference_weights_fp32};
 
+constexpr Bounds fp16{tolerance::reference_fp16, tolerance::reference_loss_fp16, tolerance::reference_fp16,
+                      tolerance::reference_fp16};
 constexpr Bounds bf16{tolerance::reference_bf16, tolerance::reference_loss_bf16, tolerance::reference_bf16,
                       tolerance::reference_bf16};
 
@@ -62,18 +64,26 @@ class ReferenceParity : public PlanJob {
     options.dtype = dtype;
     options.steps = reference.steps;
     options.train = reference.train;
+    if (dtype == core::DType::f16) options.train.precision = "fp16";
     options.data = &tokens;
     options.initial = reference_weight;
     const auto run = run_plan(world(), plan, reference.model, options);
-    ASSERT_EQ(run.gradients.size(), reference.gradients.size()) << "tensors of the model and of the file";
-    expect_close(deviations(world(), comparable(reference.gradients, dtype), run.gradients), bounds.gradient,
-                 "gradient");
-    expect_series(run.losses, reference.losses, bounds.loss, "loss");
-    expect_series(run.gradient_norms, reference.gradient_norms, bounds.gradient_norm, "gradient norm");
-    expect_close(deviations(world(), comparable(reference.weights, dtype), run.weights), bounds.weights,
-                 "weights");
-    for (const auto norm : reference.gradient_norms)
+    expect_training(run, reference.fp64, dtype, bounds, "fp64");
+    if (dtype == core::DType::f16) expect_training(run, reference.fp16, dtype, bounds, "fp16");
+    for (const auto norm : reference.fp64.gradient_norms)
       EXPECT_GT(norm, reference.train.clip) << "clipping is not active";
+  }
+
+  void expect_training(const RunResult& run, const RecordedTraining& recorded, core::DType dtype,
+                       const Bounds& bounds, const std::string& recorded_in) {
+    SCOPED_TRACE("recorded in " + recorded_in);
+    ASSERT_EQ(run.gradients.size(), recorded.gradients.size()) << "tensors of the model and of the file";
+    expect_close(deviations(world(), comparable(recorded.gradients, dtype), run.gradients), bounds.gradient,
+                 "gradient");
+    expect_series(run.losses, recorded.losses, bounds.loss, "loss");
+    expect_series(run.gradient_norms, recorded.gradient_norms, bounds.gradient_norm, "gradient norm");
+    expect_close(deviations(world(), comparable(recorded.weights, dtype), run.weights), bounds.weights,
+                 "weights");
   }
 };
 
@@ -170,6 +180,14 @@ TEST_F(ReferenceParity, GptInBf16) {
 
 TEST_F(ReferenceParity, LlamaInBf16) {
   expect_reference("llama", core::DType::bf16, bf16);
+}
+
+TEST_F(ReferenceParity, GptInFp16) {
+  expect_reference("gpt", core::DType::f16, fp16);
+}
+
+TEST_F(ReferenceParity, LlamaInFp16) {
+  expect_reference("llama", core::DType::f16, fp16);
 }
 
 TEST_F(ReferenceParity, LlamaInFp64) {
