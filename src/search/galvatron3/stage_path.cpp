@@ -16,6 +16,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr int64_t most_labels = 4'000'000;
+constexpr double rounding = 1e-13;
 constexpr size_t most_ordered = 12;  ///< blocks whose best order is worked out
 
 /// The cheapest order of a set of choices.
@@ -70,15 +71,17 @@ class Solver {
     }
     if (k == order_.size() || !proven_) return;
     const auto& choice = problem_.choices[order_[k]];
+    const double without = order_of_used().seconds;
+    counts_[k] = 1;
+    const double with = order_of_used().seconds;
     std::vector<std::pair<double, int64_t>> numbers;  // bound, count
-    const double standing = order_of_used().seconds;
     for (int64_t count = 0; count <= layers && count * choice.units <= budget; ++count) {
-      const double spent = seconds + static_cast<double>(count) * choice.seconds;
-      const double rest =
-          bounds_[k + 1].seconds(layers - count, static_cast<double>(budget - count * choice.units));
+      const auto left = static_cast<double>(budget - count * choice.units);
+      const double bound = seconds + static_cast<double>(count) * choice.seconds +
+                           bounds_[k + 1].seconds(layers - count, left) + (count > 0 ? with : without);
       ++statistics_.labels;
-      if (spent + rest + standing < best_seconds_) {
-        numbers.emplace_back(spent + rest, count);
+      if (beats_best(bound)) {
+        numbers.emplace_back(bound, count);
       } else {
         ++statistics_.cut;
       }
@@ -86,18 +89,20 @@ class Solver {
     if (statistics_.labels - labels_before_ > most_labels) proven_ = false;
     std::sort(numbers.begin(), numbers.end());
     for (const auto& [bound, count] : numbers) {
+      if (!beats_best(bound)) break;
       counts_[k] = count;
-      const double order = count > 0 ? order_of_used().seconds : standing;
-      if (bound + order < best_seconds_)
-        branch(k + 1, layers - count, budget - count * choice.units,
-               seconds + static_cast<double>(count) * choice.seconds);
+      branch(k + 1, layers - count, budget - count * choice.units,
+             seconds + static_cast<double>(count) * choice.seconds);
     }
     counts_[k] = 0;
   }
 
+  /// Sums in another order differ in their last digits: such plans are equal.
+  bool beats_best(double seconds) const { return seconds < best_seconds_ * (1 - rounding); }
+
   void take(double seconds, int64_t unused) {
     const auto& order = order_of_used();
-    if (seconds + order.seconds >= best_seconds_) return;
+    if (!beats_best(seconds + order.seconds) && best_) return;
     best_seconds_ = seconds + order.seconds;
     best_ = StagePath{best_seconds_, problem_.budget - unused, {}};
     for (const auto choice : order.choices) {
@@ -165,7 +170,7 @@ class Solver {
   std::vector<int64_t> counts_;    ///< of order_, on the way to the current node
   std::map<std::vector<size_t>, Order> orders_;
   std::optional<StagePath> best_;
-  double best_seconds_ = infinite;
+  double best_seconds_ = infinite;  ///< of best_
   bool proven_ = true;
 };
 

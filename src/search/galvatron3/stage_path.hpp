@@ -42,8 +42,9 @@ struct PathStatistics {
   int64_t not_proven = 0;  ///< problems given up at a limit; their plan is only good
 };
 
-/// Least seconds with Σ units ≤ budget among plans in which the layers of a choice stand in a row; nothing
-/// when none fits. Where going from i to j never costs more than going through k, other plans are no better.
+/// Least seconds (to their 13th digit) with Σ units ≤ budget among plans in which the layers of a choice
+/// stand in a row; nothing when none fits. Where going from i to j never costs more than going through k,
+/// other plans are no better.
 std::optional<StagePath> shortest_path(const PathProblem& problem, PathStatistics& statistics);
 
 /// The linear relaxation without `between`: no plan takes fewer seconds. Built once, asked for many budgets.

@@ -27,6 +27,7 @@ Task::Task(const Rules& rules, const SearchOptions& options, const Prices& price
     if (allows(layer.strategy)) layers_.push_back(&layer);
   for (const auto& vocab : prices.vocabs)
     if (allows(vocab.strategy)) vocabs_.push_back(&vocab);
+  if (options.grain == Grain::uniform) return;
   make_between();
   make_bounds();
 }
