@@ -65,6 +65,7 @@ void Player::post_input(int64_t chunk) {
   --t.inputs_left;
   const auto route = plan::route_of({ActionKind::forward, 0, static_cast<int32_t>(chunk)},
                                     stage_.program().pipeline_rank, stage_.program().pipeline);
+  if (poison_ != nullptr) poison_->message(chunk, Message::input);
   t.input = pipeline_.receive(stage_.message(chunk, Message::input), previous_, static_cast<int>(route.from));
 }
 
@@ -74,6 +75,7 @@ void Player::post_output_gradient(int64_t chunk) {
   --t.gradients_left;
   const auto route = plan::route_of({ActionKind::backward, 0, static_cast<int32_t>(chunk)},
                                     stage_.program().pipeline_rank, stage_.program().pipeline);
+  if (poison_ != nullptr) poison_->message(chunk, Message::output_gradient);
   t.output_gradient =
       pipeline_.receive(stage_.message(chunk, Message::output_gradient), next_, static_cast<int>(route.from));
 }
@@ -117,6 +119,7 @@ void Player::feed(const Action& action, MicroBatchSource& source) {
   const auto slot = slot_of(action);
   const auto first = static_cast<size_t>(chunk.first);
   pat("forward", action);
+  if (poison_ != nullptr) poison_->slot(action.chunk, slot);
   if (!chunk.input.present()) {
     const Timed timed(times_, Section::data_wait);
     const Traced traced(trace_, {.kind = TraceKind::data, .micro = action.micro});
@@ -146,9 +149,11 @@ void Player::forward(const Action& action, Phase phase, Section section) {
     if (moves)
       at.input = number == 0 ? stage_.message_place(action.chunk, Message::input) : stage_.flow(number - 1);
     if (number + 1 < chunk.size) {
+      if (poison_ != nullptr && !stage_.saves_input(layer + 1)) poison_->flow(number);
       at.output = stage_.saves_input(layer + 1) ? stage_.saved_input(layer + 1, slot) : stage_.flow(number);
     } else if (chunk.output.present()) {
       wait(t.output);  // the buffer may still be on its way
+      if (poison_ != nullptr) poison_->message(action.chunk, Message::output);
       at.output = stage_.message_place(action.chunk, Message::output);
     }
     play_forward(at, layer, phase, section);
@@ -170,6 +175,7 @@ void Player::play(const LayerAddresses& at, size_t layer, Phase phase, Section s
                                .detail = static_cast<uint8_t>(phase),
                                .layer = static_cast<int32_t>(stage_.program().layers[layer].layer)});
   steps_.play(at, phase, section);
+  if (poison_ != nullptr) poison_->gathered(at);
 }
 
 void Player::bind_backward(LayerAddresses& at, const Action& action, int64_t number) {
@@ -179,9 +185,11 @@ void Player::bind_backward(LayerAddresses& at, const Action& action, int64_t num
   else if (chunk.output.present())
     at.output_gradient = stage_.message_place(action.chunk, Message::output_gradient);
   if (number > 0) {
+    if (poison_ != nullptr) poison_->flow(number - 1);
     at.input_gradient = stage_.flow(number - 1);
   } else if (chunk.input.present()) {
     wait(traffic(action).input_gradient);
+    if (poison_ != nullptr) poison_->message(action.chunk, Message::input_gradient);
     at.input_gradient = stage_.message_place(action.chunk, Message::input_gradient);
   }
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/poison.hpp"
 #include "runtime/stage.hpp"
 #include "runtime/state_traffic.hpp"
 #include "runtime/step_player.hpp"
@@ -39,6 +40,8 @@ class Player {
   void restore();
   /// Where to record what is done; null for nowhere.
   void set_trace(TraceLane* lane) { trace_ = lane; }
+  /// What fills memory before it is used again; null for nothing.
+  void set_poison(Poison* poison) { poison_ = poison; }
   /// Losses of `micros` micro-batches, forward alone.
   void evaluate(MicroBatchSource& source, int64_t micros);
 
@@ -86,6 +89,7 @@ class Player {
   Overlap overlap_;
   int previous_, next_;
   TraceLane* trace_ = nullptr;
+  Poison* poison_ = nullptr;
   std::vector<Traffic> traffic_;  ///< per chunk
 };
 

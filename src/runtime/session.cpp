@@ -77,6 +77,12 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
   state_ = std::make_unique<StateTraffic>(*stage_, *steps_, *beside_, times_, overlap);
   player_ = std::make_unique<Player>(*stage_, *steps_, *state_, groups_->pipeline(), times_, options.pat,
                                      overlap.pipeline);
+  if (options.recycled == Recycled::poisoned && device.kind() != device::DeviceKind::dry) {
+    poison_ = std::make_unique<Poison>(*stage_, kernels, *stream_);
+    player_->set_poison(poison_.get());
+    steps_->set_poison(poison_.get());
+    beside_->set_poison(poison_.get());
+  }
   if (options.trace_steps > 0) start_trace(options.trace_steps);
   restore();
 }

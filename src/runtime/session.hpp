@@ -16,6 +16,7 @@
 #include "runtime/loader.hpp"
 #include "runtime/loss_scale.hpp"
 #include "runtime/player.hpp"
+#include "runtime/poison.hpp"
 #include "runtime/token_feed.hpp"
 #include "runtime/trace.hpp"
 
@@ -40,6 +41,7 @@ struct SessionOptions {
   LossScale loss_scale = {};
   uint64_t seed = 1234;
   OverlapSettings overlap = {};
+  Recycled recycled = recycled_by_default;
   int64_t trace_steps = 0;  ///< the last steps of which a trace is kept; 0 = none
   std::function<void(std::string_view)> pat = [](std::string_view) {};
   /// Called in every step when gradients are reduced and not yet applied.
@@ -99,8 +101,9 @@ class Session {
   TokenFeed feed_;
   std::unique_ptr<LiveGroups> groups_;
   std::unique_ptr<Stage> stage_;
-  std::unique_ptr<Trace> trace_;  ///< before the threads that write to it
-  SectionTimes beside_times_;     ///< of the thread beside: not part of this rank's step
+  std::unique_ptr<Poison> poison_;  ///< where memory is to be poisoned
+  std::unique_ptr<Trace> trace_;    ///< before the threads that write to it
+  SectionTimes beside_times_;       ///< of the thread beside: not part of this rank's step
   std::unique_ptr<comm::Background> ring_;
   std::unique_ptr<StepPlayer> steps_, beside_;
   std::unique_ptr<StateTraffic> state_;

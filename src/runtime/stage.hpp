@@ -53,6 +53,10 @@ class Stage {
   enum class Message { input, input_gradient, output, output_gradient };
   device::TensorView message(int64_t chunk, Message which);
   std::byte* message_place(int64_t chunk, Message which);
+  /// A slot of a chunk, its slot_bytes long.
+  std::byte* slot(int64_t chunk, int64_t number) {
+    return slots_[static_cast<size_t>(chunk)] + number * this->chunk(chunk).slot_bytes;
+  }
   /// What number `index` of a chunk hands to the next one: activations that are not saved, and gradients. Two
   /// buffers take turns.
   std::byte* flow(int64_t index) { return flow_ + index % 2 * program_.arena.flow_bytes[0]; }

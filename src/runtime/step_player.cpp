@@ -24,6 +24,7 @@ void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section
   const auto& steps = layer.program->steps(phase);
   auto begin = now();
   for (const auto& step : steps) {
+    if (poison_ != nullptr) poison_->work(layer, steps, static_cast<size_t>(&step - steps.data()));
     if (step.kind != StepKind::collective && step.kind != StepKind::wait) {
       play(layer, step);
       progress_();
@@ -39,6 +40,7 @@ void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section
         begin - reached);
     if (trace_ != nullptr) trace_->put(slice_of(step, reached, begin));
   }
+  if (poison_ != nullptr) poison_->unreduced(layer, phase);
   times_.add(section, now() - begin);
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/kernels.hpp"
 #include "program/program.hpp"
 #include "runtime/addresses.hpp"
+#include "runtime/poison.hpp"
 #include "runtime/sections.hpp"
 #include "runtime/trace.hpp"
 
@@ -52,6 +53,8 @@ class StepPlayer {
     trace_ = here;
     ring_trace_ = ring;
   }
+  /// What fills memory before it is used again; null for nothing.
+  void set_poison(Poison* poison) { poison_ = poison; }
   /// Called after every step, so that messages under way move on while this rank computes.
   void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
@@ -78,6 +81,7 @@ class StepPlayer {
     device::TensorView in, out;
   };
   comm::Background* ring_ = nullptr;
+  Poison* poison_ = nullptr;
   TraceLane *trace_ = nullptr, *ring_trace_ = nullptr;
   std::array<Transfer, 2> transfers_{};                                ///< by ticket
   std::array<comm::Pending, 2> pending_;                               ///< by ticket

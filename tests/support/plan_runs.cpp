@@ -82,6 +82,7 @@ RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::Model
   settings.seed = options.seed;
   settings.loss_scale = runtime::initial_loss_scale(options.train);
   settings.overlap = options.overlap;
+  settings.recycled = options.recycled;
   settings.before_update = [&] {
     if (!result.gradients.empty()) return;
     result.gradients =

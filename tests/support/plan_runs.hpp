@@ -29,6 +29,7 @@ struct RunOptions {
   deck::TrainSection train;
   uint64_t seed = 7;
   runtime::OverlapSettings overlap = {};
+  runtime::Recycled recycled = runtime::recycled_by_default;
   /// Tokens to train on instead of the seeded ones: sample n begins at n · (seq + 1).
   const store::Dataset* data = nullptr;
   /// First weights instead of the seeded ones.
