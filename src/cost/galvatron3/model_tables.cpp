@@ -153,6 +153,12 @@ void read_times(const Numbers& file, TimeMode mode, ModelTables& out) {
   out.vocab_ms = line_through(vocab);
 }
 
+double not_negative(const Numbers& file, const std::string& key) {
+  const double value = file.at(key);
+  if (value >= 0) return value;
+  throw core::UserError(core::format("{}: key '{}': {} is below 0", file.file, key, value));
+}
+
 /// "1", "2", "4" … below a key, each multiplied.
 ByDegree degrees_under(const Numbers& file, const std::string& stem, double factor) {
   ByDegree out;
@@ -162,9 +168,7 @@ ByDegree degrees_under(const Numbers& file, const std::string& stem, double fact
     const auto degree = key.substr(stem.size() + 1);
     if (degree.empty() || degree.size() > 6 || degree.find_first_not_of("0123456789") != std::string::npos)
       continue;
-    if (!(value >= 0))
-      throw core::UserError(core::format("{}: key '{}': {} is below 0", file.file, key, value));
-    out.values[std::stoll(degree)] = factor * value;
+    out.values[std::stoll(degree)] = factor * not_negative(file, key);
   }
   if (out.values.empty()) throw core::UserError(core::format("{}: key '{}' is missing", file.file, stem));
   return out;
@@ -202,10 +206,10 @@ void read_memory(const Numbers& file, const ModelQuestion& question, ModelTables
     activations_at = lengths.back();
     factor = static_cast<double>(question.seq) / static_cast<double>(activations_at);
   }
-  out.parameter_mb = file.at(core::format("{}/{}/parameter_size", section, parameters_at));
+  out.parameter_mb = not_negative(file, core::format("{}/{}/parameter_size", section, parameters_at));
   const auto stem = core::format("{}/{}/tp_activation_per_bsz_dict", section, activations_at);
   out.activation_mb = degrees_under(file, stem, factor);
-  out.kept_mb = factor * file.at(stem + "/checkpoint");
+  out.kept_mb = factor * not_negative(file, stem + "/checkpoint");
   out.off = vocab_of(file, "other_memory_pp_off" + question.suffix, question);
   out.first = vocab_of(file, "other_memory_pp_on_first" + question.suffix, question);
   out.last = vocab_of(file, "other_memory_pp_on_last" + question.suffix, question);

@@ -36,7 +36,8 @@ struct Prices {
   std::vector<PricedVocab> vocabs;
 };
 
-/// Of the strategies with as many stages; those with dp above `max_dp` are left out.
+/// Of the strategies with as many stages; those with dp above `max_dp` are left out. Throws core::UserError
+/// when a price is not finite.
 Prices prices_of(const Rules& rules, const Step& step, int64_t stages, int64_t max_dp,
                  const std::vector<Strategy>& layers, const std::vector<Strategy>& vocabs);
 

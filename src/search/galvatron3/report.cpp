@@ -1,4 +1,7 @@
 // What the rules of Galvatron 3.0 found, in its own names.
+#include <algorithm>
+#include <cmath>
+
 #include "core/format.hpp"
 #include "core/table.hpp"
 #include "search/galvatron3/request.hpp"
@@ -19,6 +22,17 @@ std::string runs_text(const std::vector<Strategy>& layers) {
   return core::join(runs, ", ");
 }
 
+std::string miss_text(const std::optional<Miss>& miss) {
+  if (!miss)
+    return "nothing fits: no strategy is left to try; see galvatron.chunks, search.batch and the limits\n";
+  return core::format(
+      "nothing fits: the nearest miss is {} MB short on stage {}: batch {}, {} micro-batches, {} stages, "
+      "layers {}, "
+      "vocabulary {}\n",
+      static_cast<int64_t>(std::max(1.0, std::ceil(miss->short_mb))), miss->stage, miss->step.batch,
+      miss->step.chunks, miss->stages, to_string(miss->layer), to_string(miss->vocab));
+}
+
 }  // namespace
 
 std::string report(const Outcome& outcome, const Request& request) {
@@ -29,7 +43,7 @@ std::string report(const Outcome& outcome, const Request& request) {
       request.search.memory_mb, budget.reserved_mb, s.tasks, s.candidates, s.opened);
   if (s.paths.not_proven > 0)
     out += core::format("{} stages are only good, not proven\n", s.paths.not_proven);
-  if (!outcome.best) return out + "nothing fits\n";
+  if (!outcome.best) return out + miss_text(outcome.miss);
   const auto& best = *outcome.best;
   out += core::format(
       "{:.6g} samples/s, {:.6g} s a step by its formula: batch {}, {} micro-batches, {} stages, {}, found by "

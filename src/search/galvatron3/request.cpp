@@ -15,6 +15,9 @@ using cost::galvatron3::Precision;
 using cost::galvatron3::SequenceSplit;
 using cost::galvatron3::TimeMode;
 
+/// An exabyte, so that sums stay within 64 bits.
+constexpr int64_t most_memory_mb = int64_t{1} << 39;
+
 int64_t limit(int64_t wanted, int64_t world) {
   return wanted == 0 ? world : std::min(wanted, world);
 }
@@ -65,7 +68,7 @@ Request request_from_deck(const deck::DeckValues& deck, const spec::ClusterSpec&
   space.without = switches_of(s);
   out.search.batches = s.batch;
   out.search.chunks = g.chunks;
-  out.search.memory_mb = cluster.memory_bytes >> 20;
+  out.search.memory_mb = std::min(cluster.memory_bytes >> 20, most_memory_mb);
   out.search.grain = g.fine_grained ? Grain::layers : Grain::uniform;
   if (g.objective == "galvatron") out.search.objectives = {Objective::published};
   return out;

@@ -39,6 +39,7 @@ class Loop {
         if (batch % chunks == 0 && (options_.chunks == 0 || chunks == options_.chunks))
           add_step({batch, chunks});
     open();
+    if (!outcome_.best) find_nearest_miss();
     return outcome_;
   }
 
@@ -92,6 +93,14 @@ class Loop {
       for (const auto objective : options_.objectives)
         take(offer.task->solve(offer.candidate, objective, outcome_.statistics.paths), offer.place);
     }
+  }
+
+  void find_nearest_miss() {
+    for (const auto& task : tasks_)
+      for (int64_t i = 0; i < task.candidates(); ++i) {
+        const auto miss = task.miss(i);
+        if (miss && (!outcome_.miss || miss->short_mb < outcome_.miss->short_mb)) outcome_.miss = miss;
+      }
   }
 
   void take(std::optional<Found> found, int64_t place) {

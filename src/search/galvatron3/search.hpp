@@ -57,8 +57,18 @@ struct SearchStatistics {
   PathStatistics paths;
 };
 
+/// What comes nearest to fitting: every layer with the strategy that takes least.
+struct Miss {
+  Step step;
+  int64_t stages = 1;
+  int64_t stage = 0;  ///< the fullest
+  Strategy layer, vocab;
+  double short_mb = 0;
+};
+
 struct Outcome {
   std::optional<Found> best;  ///< most samples per second; among equals the first in Galvatron's order
+  std::optional<Miss> miss;   ///< when nothing fits, and there was something to try
   SearchStatistics statistics;
 };
 

@@ -13,8 +13,15 @@ using cost::galvatron3::StageSeconds;
 
 constexpr double bytes_per_mb = 1048576;
 
+/// More than any rank has; sums of it stay within 64 bits.
+constexpr double most_mb = 1ll << 40;
+
+int64_t whole_mb(double mb) {
+  return static_cast<int64_t>(std::ceil(std::min(mb, most_mb)));
+}
+
 int64_t bytes_of(double mb) {
-  return static_cast<int64_t>(std::ceil(mb * bytes_per_mb));
+  return static_cast<int64_t>(std::ceil(std::min(mb, most_mb) * bytes_per_mb));
 }
 
 }  // namespace
@@ -92,22 +99,39 @@ double Task::bound(int64_t candidate) const {
   return std::max(pipeline, exposed);
 }
 
+std::optional<Miss> Task::miss(int64_t candidate) const {
+  if (layers_.empty() || vocabs_.empty()) return std::nullopt;
+  const bool uniform = options_.grain == Grain::uniform;
+  const auto& vocab = *vocabs_[uniform ? 0 : static_cast<size_t>(candidate)];
+  Miss worst;
+  for (size_t stage = 0; stage < prices_.layers_of_stage.size(); ++stage) {
+    const auto less = [stage](const auto* a, const auto* b) { return a->mb[stage] < b->mb[stage]; };
+    const auto& leanest = **std::min_element(layers_.begin(), layers_.end(), less);
+    const double needed = static_cast<double>(prices_.layers_of_stage[stage]) * leanest.mb[stage];
+    const double lacks = needed - room_mb(vocab, stage);
+    if (stage == 0 || lacks > worst.short_mb)
+      worst = {prices_.step,     prices_.stages, static_cast<int64_t>(stage),
+               leanest.strategy, vocab.strategy, lacks};
+  }
+  return worst;
+}
+
 PathProblem Task::problem_of(const PricedVocab& vocab, size_t stage, Objective objective) const {
   PathProblem problem;
   problem.layers = prices_.layers_of_stage[stage];
   const bool published = objective == Objective::published;
   if (published) {
-    problem.budget = cost::galvatron3::budget_of(options_.memory_mb).usable_mb -
-                     static_cast<int64_t>(std::ceil(vocab.mb[stage])) -
-                     static_cast<int64_t>(std::floor(buffer_mb_));
+    problem.budget = cost::galvatron3::budget_of(options_.memory_mb).usable_mb - whole_mb(vocab.mb[stage]) -
+                     static_cast<int64_t>(std::floor(std::min(buffer_mb_, most_mb)));
   } else {
-    problem.budget = static_cast<int64_t>(std::floor(room_mb(vocab, stage) * bytes_per_mb));
+    problem.budget =
+        static_cast<int64_t>(std::floor(std::max(room_mb(vocab, stage), -most_mb) * bytes_per_mb));
   }
   const auto chunks = static_cast<double>(prices_.step.chunks);
   for (const auto* layer : layers_) {
     const auto& seconds = layer->seconds;
     if (published) {
-      problem.choices.push_back({seconds.with, static_cast<int64_t>(std::ceil(layer->mb[stage]))});
+      problem.choices.push_back({seconds.with, whole_mb(layer->mb[stage])});
     } else {
       const double once = seconds.with - seconds.without;
       problem.choices.push_back({seconds.without + once / chunks, bytes_of(layer->mb[stage])});
@@ -172,9 +196,8 @@ std::optional<Found> Task::uniform(int64_t candidate) const {
   std::vector<int64_t> left;
   for (size_t stage = 0; stage < prices_.layers_of_stage.size(); ++stage) {
     const auto count = prices_.layers_of_stage[stage];
-    const auto each = static_cast<int64_t>(std::ceil(layers_[static_cast<size_t>(candidate)]->mb[stage]));
-    left.push_back(usable - count * each - static_cast<int64_t>(std::ceil((*vocab)->mb[stage])) -
-                   static_cast<int64_t>(std::ceil(buffer_mb_)));
+    const auto each = whole_mb(layers_[static_cast<size_t>(candidate)]->mb[stage]);
+    left.push_back(usable - count * each - whole_mb((*vocab)->mb[stage]) - whole_mb(buffer_mb_));
     if (left.back() < 0) return std::nullopt;
     picks.emplace_back(static_cast<size_t>(count), static_cast<size_t>(candidate));
   }

@@ -20,6 +20,9 @@ class Task {
   int64_t candidates() const;
   /// Seconds that no plan of a candidate can beat; infinite when none fits.
   double bound(int64_t candidate) const;
+  /// By how much the leanest plan of a candidate misses the budget; negative when it fits. Nothing without
+  /// layers.
+  std::optional<Miss> miss(int64_t candidate) const;
   std::optional<Found> solve(int64_t candidate, Objective objective, PathStatistics& statistics) const;
   /// Grain::uniform: the candidate's strategy everywhere.
   std::optional<Found> uniform(int64_t candidate) const;

@@ -40,7 +40,8 @@ TEST_F(Galvatron3, CheckSearchesByItsRules) {
 TEST_F(Galvatron3, NothingFitsIsExitCodeFour) {
   const Said said = shell("$G check " + deck + " 'cluster.memory=4 GiB'");
   EXPECT_EQ(said.code, 4) << said.text;
-  EXPECT_NE(said.text.find("nothing fits"), std::string::npos) << said.text;
+  EXPECT_NE(said.text.find("nothing fits: the nearest miss is "), std::string::npos) << said.text;
+  EXPECT_EQ(shell("$G check " + deck + " galvatron.chunks=3").code, 4);
 }
 
 TEST_F(Galvatron3, MissingFilesAreNamed) {

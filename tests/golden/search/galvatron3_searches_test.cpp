@@ -78,6 +78,7 @@ TEST_P(Galvatron3Searches, ByItsObjectiveGivesTheSame) {
 TEST_P(Galvatron3Searches, WithOursIsNeverWorse) {
   const auto& row = GetParam();
   const auto outcome = s3::search(rules_of(row), row.options);
+  EXPECT_NE(outcome.best.has_value(), outcome.miss.has_value());
   if (row.throughput == 0) return;
   ASSERT_TRUE(outcome.best);
   EXPECT_GE(outcome.best->throughput(), row.throughput * (1 - 1e-8));
