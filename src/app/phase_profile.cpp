@@ -4,11 +4,13 @@
 #include <ctime>
 
 #include "app/build_info.hpp"
+#include "app/earlier_links.hpp"
 #include "app/nominal.hpp"
 #include "app/phases.hpp"
 #include "core/format.hpp"
 #include "measure/profile.hpp"
 #include "measure/report.hpp"
+#include "measure/sampler.hpp"
 #include "store/profile_file.hpp"
 
 namespace galvatron::app {
@@ -50,6 +52,8 @@ std::optional<cost::Profile> read(Job& job, const std::filesystem::path& file) {
 
 measure::Options options_of(Job& job) {
   measure::Options options;
+  options.links.sizes =
+      measure::geometric_sizes(job.deck().profile.min_bytes, job.deck().profile.max_bytes, 2);
   options.budget_seconds = job.deck().profile.budget;
   options.layers.memory_bytes = job.cluster().memory_bytes;
   options.hooks.stop_requested = [&job] { return job.context().ranks->signals().stop_requested(); };
@@ -84,9 +88,11 @@ cost::Profile profile_phase(Job& job) {
       job.log().info("profile: " + job.paths().profile().string() +
                      " is of other ranks, another build or model; measuring");
   }
+  const auto earlier_links = links_to_compare_with(job);
   job.log().info("\nProfile");
   auto outcome = measure::measure_all(job.world(), job.device(), job.kernels(), request, options_of(job),
                                       job.reserve(), job.log());
+  note_link_conditions(job, earlier_links, outcome.profile.hardware);
   job.log().info(measure::outcome_report(outcome));
   job.world().agree("", [&] {
     // Half a profile is not kept: the next attempt would take it for a whole one.

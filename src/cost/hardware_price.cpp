@@ -42,7 +42,7 @@ GroupShape shape_of(const std::vector<int>& ranks, int64_t ranks_per_node) {
 HardwarePrice::HardwarePrice(const HardwareProfile& profile) : profile_(profile) {
   std::vector<double> latency[2], bandwidth[2];
   for (const Link& link : profile.links) {
-    const bool same = link.from / profile.ranks_per_node == link.to / profile.ranks_per_node;
+    const bool same = node_of(profile, link.from) == node_of(profile, link.to);
     const auto tier = static_cast<size_t>(same ? Tier::same_node : Tier::across);
     latency[tier].push_back(link.latency_seconds);
     bandwidth[tier].push_back(link.loaded_bytes_per_second > 0 ? link.loaded_bytes_per_second

@@ -44,6 +44,11 @@ void check_cluster(Reader& reader, const ClusterSection& c) {
                         c.ranks_per_node));
 }
 
+void check_profile(Reader& reader, const ProfileSection& p) {
+  reader.require(p.min_bytes <= p.max_bytes, {{"profile", "min_bytes"}, {"profile", "max_bytes"}},
+                 format("min_bytes = {} is above max_bytes = {}", p.min_bytes, p.max_bytes));
+}
+
 void check_plan(Reader& reader, const DeckValues& values) {
   const PlanSection& p = values.plan;
   if (!p.file.empty()) {
@@ -123,6 +128,7 @@ void check_contradictions(Reader& reader, const DeckValues& values) {
   check_model(reader, values);
   check_data(reader, values.data);
   check_cluster(reader, values.cluster);
+  check_profile(reader, values.profile);
   check_search(reader, values);
   check_galvatron(reader, values);
   check_plan(reader, values);

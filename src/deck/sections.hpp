@@ -58,6 +58,9 @@ struct ProfileSection {
   double budget = 60.0;
   bool reuse = true;
   std::string file;
+  int64_t min_bytes = 8;  ///< of the messages of the link map
+  int64_t max_bytes = int64_t{64} << 20;
+  std::string compare;
   bool operator==(const ProfileSection&) const = default;
 };
 

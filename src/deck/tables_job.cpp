@@ -81,15 +81,27 @@ Section<ClusterSection> cluster_table() {
 
 Section<ProfileSection> profile_table() {
   using S = ProfileSection;
-  return {"profile",
-          "How long measuring may take and what is reused.",
-          {{"budget", &S::budget, Rule().above(0), "s", "Time for measuring links, collectives and layers."},
-           {"reuse",
-            &S::reuse,
-            {},
-            "",
-            "Take a profile in the run folder that was measured under the same conditions."},
-           {"file", &S::file, {}, "", "A profile to use instead of measuring."}}};
+  return {
+      "profile",
+      "How long measuring may take and what is reused.",
+      {{"budget", &S::budget, Rule().above(0), "s", "Time for measuring links, collectives and layers."},
+       {"reuse",
+        &S::reuse,
+        {},
+        "",
+        "Take a profile in the run folder that was measured under the same conditions."},
+       {"file", &S::file, {}, "", "A profile to use instead of measuring."},
+       {"min_bytes", &S::min_bytes, Rule().at_least(8).written_as(Form::size), "bytes",
+        "Smallest message of the link map."},
+       {"max_bytes", &S::max_bytes,
+        Rule().at_least(8).at_most(double(int64_t{1} << 40)).written_as(Form::size), "bytes",
+        "Largest one. Sizes double from min_bytes on; those that the budget does not reach are left out."},
+       {"compare",
+        &S::compare,
+        {},
+        "",
+        "An earlier profile to compare the links with. Empty: the one in the run folder, where there is "
+        "one."}}};
 }
 
 Section<SearchSection> search_table() {

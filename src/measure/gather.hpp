@@ -4,11 +4,18 @@
 #include <span>
 #include <vector>
 
+#include "comm/communicator.hpp"
 #include "comm/world.hpp"
+#include "device/device.hpp"
 
 namespace galvatron::measure {
 
 /// One list per rank, on every rank, bit for bit. Collective.
 std::vector<std::vector<double>> gather_numbers(comm::World& world, std::span<const double> mine);
+
+/// One list per rank on rank 0, nothing on the others; one list is under way at a time, for long ones. `comm`
+/// is over all ranks in their order, with operands in memory of `device`. Collective.
+std::vector<std::vector<double>> gather_to_first(comm::World& world, comm::Communicator& comm,
+                                                 device::Device& device, std::span<const double> mine);
 
 }  // namespace galvatron::measure

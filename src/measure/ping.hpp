@@ -32,6 +32,8 @@ class PingBench {
   PingBench(comm::Communicator& comm, device::Device& device, int64_t largest);
 
   PingResult send(int to, int64_t bytes, Check check, const SampleRule& rule);
+  /// Instead of send(): the receiver's call ends without a message.
+  void skip(int to) { tell(to, 0); }
   /// Follows the sender's lead until that has enough. A damaged message is noted and the exchange goes on, so
   /// that no rank is left waiting.
   PingResult receive(int from, int64_t bytes, Check check);

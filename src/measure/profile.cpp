@@ -38,12 +38,12 @@ class Phases {
 
   void links() {
     begin("links", links_share);
-    std::vector<int> everyone(static_cast<size_t>(world_.size()));
-    for (int r = 0; r < world_.size(); ++r) everyone[static_cast<size_t>(r)] = r;
-    const auto all = world_.make_communicator(everyone, comm::TrafficClass::pipeline);
-    outcome_.links = measure_links(world_, *all, device_, options_.links, budget_);
-    store_links(outcome_.links, nodes_of_ranks(world_), hardware());
-    end(outcome_.links.measured_pairs, outcome_.links.pairs, "pairs");
+    const LinkPaths paths(world_, device_);
+    outcome_.links = measure_links(world_, paths.list(), options_.links, budget_);
+    store_links(outcome_.links, paths.list().front().name, hardware());
+    outcome_.raw["links"] = std::move(outcome_.links.raw);
+    end(outcome_.links.measured_pairs(), outcome_.links.pairs(), "pairs");
+    for (const auto& line : left_out(outcome_.links.coverage)) log_.detail("profile: links: " + line);
   }
 
   void collectives() {
@@ -72,7 +72,8 @@ class Phases {
   Outcome finish() {
     outcome_.coverage = budget_.coverage();
     outcome_.stopped = budget_.stopped();
-    hardware().conditions["timer resolution"] = core::format_seconds(outcome_.links.timer_resolution);
+    hardware().conditions["timer resolution"] =
+        core::format_seconds(outcome_.links.coverage.timer_resolution);
     const auto missing = counters_->missing();
     hardware().conditions["counters"] = missing.empty() ? "hardware events" : missing;
     return std::move(outcome_);

@@ -11,6 +11,7 @@
 
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "measure/link_report.hpp"
 #include "measure/statistics.hpp"
 #include "measure/verdicts.hpp"
 
@@ -209,7 +210,8 @@ std::string verdict_text(const cost::HardwareProfile& profile) {
   if (verdicts.empty()) return "  no slow link, node or device\n";
   std::string out;
   for (const auto& v : verdicts) out += "  " + v.text + "\n";
-  const auto exclude = exclude_option(verdicts);
+  // Where there is no Slurm, nobody reads its options.
+  const auto exclude = profile.conditions.contains(slurm_condition) ? exclude_option(verdicts) : "";
   return exclude.empty() ? out : out + "  to leave them out under Slurm: " + exclude + "\n";
 }
 
@@ -219,6 +221,7 @@ std::string hardware_report(const cost::HardwareProfile& profile) {
   for (const auto& [name, value] : profile.conditions) out += core::format("  {:<24} {}\n", name, value);
   out += "links\n" + link_map_text(profile);
   if (!profile.links.empty()) out += tier_table(profile);
+  out += link_coverage_text(profile) + link_changes_text(profile);
   if (!profile.collectives.empty()) out += "collectives\n" + collective_table(profile);
   out += "peaks\n" + peak_table(profile);
   out += "memory outside the arena\n" + reserve_table(profile);

@@ -51,6 +51,12 @@ Summary summarise(std::span<const double> samples) {
   return out;
 }
 
+cost::Curve::Point point_of(double x, const Summary& summary) {
+  constexpr double least = 1e-9;  // seconds
+  return {x,           std::max(summary.median, least),  summary.minimum, summary.p95,
+          summary.p99, summary.coefficient_of_variation, summary.samples};
+}
+
 double median_of(std::span<const double> values) {
   GALV_ASSERT(!values.empty());
   std::vector<double> sorted(values.begin(), values.end());
@@ -99,9 +105,14 @@ LatencyBandwidth fit_latency_bandwidth(std::span<const SizedTime> points) {
 
 std::vector<Outlier> slow_ones(std::span<const double> values, Worse worse) {
   if (values.size() < 3) return {};
-  const double median = median_of(values);
+  return slow_beside(values, values, worse);
+}
+
+std::vector<Outlier> slow_beside(std::span<const double> values, std::span<const double> peers, Worse worse) {
+  if (peers.size() < 2) return {};
+  const double median = median_of(peers);
   std::vector<double> distances;
-  for (const double v : values) distances.push_back(std::abs(v - median));
+  for (const double v : peers) distances.push_back(std::abs(v - median));
   const double spread = 1.4826 * median_of(distances);
   std::vector<Outlier> out;
   for (size_t i = 0; i < values.size(); ++i) {

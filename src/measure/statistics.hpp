@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "cost/curve.hpp"
+
 namespace galvatron::measure {
 
 /// Of one set of samples (seconds, mostly). Percentiles by nearest rank; the median of an even count is the
@@ -18,6 +20,9 @@ struct Summary {
 
 /// At least one sample.
 Summary summarise(std::span<const double> samples);
+
+/// As a point of a curve. A time is never quite 0, so that it can be compared.
+cost::Curve::Point point_of(double x, const Summary& summary);
 
 /// At least one value.
 double median_of(std::span<const double> values);
@@ -53,5 +58,9 @@ struct Outlier {
 /// to Detect and Handle Outliers, 1993, with a floor for very even sets). Fewer than three values have no
 /// outliers.
 std::vector<Outlier> slow_ones(std::span<const double> values, Worse worse);
+
+/// Likewise, with median and spread taken from `peers` instead of all values: for sets in which the bad ones
+/// are too many to be outliers. Fewer than two peers have no outliers.
+std::vector<Outlier> slow_beside(std::span<const double> values, std::span<const double> peers, Worse worse);
 
 }  // namespace galvatron::measure

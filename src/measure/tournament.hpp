@@ -20,8 +20,18 @@ using Round = std::vector<Pair>;
 /// players.
 std::vector<Round> tournament(int players);
 
-/// Cuts a round into slots of pairs that do not share a node, so that each pair has its nodes' network
-/// interface, and on a single node the node's memory, to itself. `node_of[rank]`.
-std::vector<Round> slots_of(const Round& round, const std::vector<int>& node_of);
+enum class PairKind { inside, leaders, rest };
+
+/// inside: both on one node. leaders: the first ranks of two nodes. `node_of[rank]`.
+PairKind kind_of(const Pair& pair, const std::vector<int>& node_of);
+
+/// All pairs, in the order in which they are worth measuring alone: those inside a node, those of leaders,
+/// and the rest in an order that depends on the seed alone, so that whatever part of it is played is a fair
+/// sample. Pairs of a slot share no node: each has its nodes' network interface, and inside a node the node's
+/// memory, to itself. There are about ranks · (ranks per node) slots, whatever the number of nodes.
+std::vector<Round> slots_by_worth(const std::vector<int>& node_of, uint64_t seed);
+
+/// Puts items into an order that depends on the seed alone.
+void shuffle(std::vector<Round>& rounds, uint64_t seed);
 
 }  // namespace galvatron::measure

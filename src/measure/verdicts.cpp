@@ -8,6 +8,7 @@
 
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "measure/link_figures.hpp"
 #include "measure/statistics.hpp"
 
 namespace galvatron::measure {
@@ -17,51 +18,83 @@ std::string z_text(double z) {
   return z > 999 ? "robust z > 999" : core::format("robust z {:.1f}", z);
 }
 
-/// Slow links of one tier, by index into profile.links, with the line that says so.
-std::map<size_t, std::string> slow_links(const cost::HardwareProfile& profile,
-                                         const std::vector<size_t>& tier) {
-  std::vector<double> bandwidths, latencies;
-  for (const auto i : tier) {
-    bandwidths.push_back(profile.links[i].bytes_per_second);
-    latencies.push_back(profile.links[i].latency_seconds);
+/// Links of one tier on one path, by index into profile.links.
+using Links = std::vector<size_t>;
+/// Slow links and what is slow about them.
+using Slow = std::map<size_t, std::string>;
+
+constexpr int64_t fewest_nodes = 3;  // with two nodes there is no telling which one it is
+
+/// The value that a quarter of them reach.
+double better_quarter(std::vector<double> values, Worse worse) {
+  std::sort(values.begin(), values.end());
+  if (worse == Worse::lower) std::reverse(values.begin(), values.end());
+  return values[(values.size() - 1) / 4];
+}
+
+/// Nodes that fall behind the others with the better of their links.
+std::set<int64_t> suspects(const cost::HardwareProfile& profile, const std::vector<Judged>& all,
+                           Worse worse) {
+  std::map<int64_t, std::vector<double>> ratios;
+  for (const auto& j : all)
+    for (const auto rank : {profile.links[j.link].from, profile.links[j.link].to})
+      ratios[node_of(profile, rank)].push_back(j.ratio);
+  std::vector<int64_t> nodes;
+  std::vector<double> scores;
+  for (const auto& [node, values] : ratios) {
+    nodes.push_back(node);
+    scores.push_back(better_quarter(values, worse));
   }
-  std::map<size_t, std::string> out;
-  const auto note = [&](const Outlier& o, const std::string& what) {
-    const auto i = tier[static_cast<size_t>(o.index)];
-    const auto& link = profile.links[i];
-    auto& text = out[i];
-    if (!text.empty()) {
-      text += "; " + what;
-      return;
-    }
-    text = core::format("slow link: rank {} ({}) to rank {} ({}): {}", link.from,
-                        host_of(profile, node_of(profile, link.from)), link.to,
-                        host_of(profile, node_of(profile, link.to)), what);
-  };
-  for (const auto& o : slow_ones(bandwidths, Worse::lower))
-    note(o, core::format("{}/s, median {}/s, {}", core::format_bytes(static_cast<int64_t>(o.value)),
-                         core::format_bytes(static_cast<int64_t>(o.median)), z_text(o.robust_z)));
-  for (const auto& o : slow_ones(latencies, Worse::higher))
-    note(o, core::format("latency {}, median {}, {}", core::format_seconds(o.value),
-                         core::format_seconds(o.median), z_text(o.robust_z)));
+  std::set<int64_t> out;
+  for (const auto& o : slow_ones(scores, worse)) out.insert(nodes[static_cast<size_t>(o.index)]);
   return out;
 }
 
-/// Nodes most of whose links to other nodes are slow; with two nodes there is no telling which one it is.
-std::set<int64_t> slow_nodes(const cost::HardwareProfile& profile, const std::map<size_t, std::string>& slow,
-                             const std::vector<size_t>& across) {
+std::string reason(const Judged& j, const Outlier& o, cost::LinkFigure figure) {
+  const double usual = j.reference * o.median;
+  if (figure == cost::LinkFigure::latency)
+    return core::format("latency {}, usual {}, {}", core::format_seconds(j.value),
+                        core::format_seconds(usual), z_text(o.robust_z));
+  return core::format("{}/s, usual {}/s, {}", core::format_bytes(static_cast<int64_t>(j.value)),
+                      core::format_bytes(static_cast<int64_t>(usual)), z_text(o.robust_z));
+}
+
+void add_slow_links(const cost::HardwareProfile& profile, const Links& links, cost::LinkFigure figure,
+                    Slow& slow) {
+  const auto worse = figure == cost::LinkFigure::latency ? Worse::higher : Worse::lower;
+  const auto all = judged(profile, links, figure);
+  const auto doubted = suspects(profile, all, worse);
+  std::vector<double> ratios, usual;
+  for (const auto& j : all) {
+    const auto& link = profile.links[j.link];
+    ratios.push_back(j.ratio);
+    if (!doubted.contains(node_of(profile, link.from)) && !doubted.contains(node_of(profile, link.to)))
+      usual.push_back(j.ratio);
+  }
+  for (const auto& o : doubted.empty() ? slow_ones(ratios, worse) : slow_beside(ratios, usual, worse)) {
+    const auto& j = all[static_cast<size_t>(o.index)];
+    auto& text = slow[j.link];
+    text += (text.empty() ? "" : "; ") + reason(j, o, figure);
+  }
+}
+
+/// Nodes most of whose links in `links` are slow, with how many.
+std::map<int64_t, std::string> slow_nodes(const cost::HardwareProfile& profile, const Links& links,
+                                          const Slow& slow, const char* where) {
   std::map<int64_t, std::pair<int64_t, int64_t>> counts;  // slow, all
-  for (const auto i : across) {
-    for (const auto rank : {profile.links[i].from, profile.links[i].to}) {
-      auto& [bad, all] = counts[node_of(profile, rank)];
+  for (const auto i : links) {
+    const auto from = node_of(profile, profile.links[i].from), to = node_of(profile, profile.links[i].to);
+    for (const auto node : std::set<int64_t>{from, to}) {
+      auto& [bad, all] = counts[node];
       ++all;
       bad += slow.contains(i) ? 1 : 0;
     }
   }
-  std::set<int64_t> out;
-  if (counts.size() < 3) return out;
+  std::map<int64_t, std::string> out;
+  if (static_cast<int64_t>(counts.size()) < fewest_nodes) return out;
   for (const auto& [node, count] : counts)
-    if (2 * count.first > count.second) out.insert(node);
+    if (2 * count.first > count.second)
+      out[node] = core::format("{} of {} links {} are slow", count.first, count.second, where);
   return out;
 }
 
@@ -83,31 +116,34 @@ std::string host_of(const cost::HardwareProfile& profile, int64_t node) {
 }
 
 std::vector<Verdict> verdicts_of(const cost::HardwareProfile& profile) {
-  std::vector<size_t> same, across;
+  std::map<std::pair<std::string, bool>, Links> groups;  // by path, and whether inside a node
   for (size_t i = 0; i < profile.links.size(); ++i) {
     const auto& link = profile.links[i];
-    const bool local = node_of(profile, link.from) == node_of(profile, link.to);
-    (local ? same : across).push_back(i);
+    groups[{link.path, node_of(profile, link.from) == node_of(profile, link.to)}].push_back(i);
   }
-  auto slow = slow_links(profile, across);
-  const auto nodes = slow_nodes(profile, slow, across);
-  slow.merge(slow_links(profile, same));
+  Slow slow;
+  std::map<int64_t, std::string> nodes;
+  for (const auto& [tier, links] : groups) {
+    for (const auto figure : {cost::LinkFigure::bandwidth, cost::LinkFigure::latency})
+      add_slow_links(profile, links, figure, slow);
+    nodes.merge(slow_nodes(profile, links, slow, tier.second ? "inside it" : "to other nodes"));
+  }
 
   std::vector<Verdict> out;
-  for (const auto node : nodes) {
+  for (const auto& [node, why] : nodes) {
     const auto host = host_of(profile, node);
-    out.push_back(
-        {SlowKind::node,
-         core::format("slow node: {} (node {}): most of its links to other nodes are slow", host, node), host,
-         static_cast<int32_t>(node), static_cast<int32_t>(node)});
+    out.push_back({SlowKind::node, core::format("slow node: {} (node {}): {}", host, node, why), host,
+                   static_cast<int32_t>(node), static_cast<int32_t>(node)});
   }
   add_slow_devices(profile, out);
-  for (const auto& [i, text] : slow) {
+  for (const auto& [i, why] : slow) {
     const auto& link = profile.links[i];
-    const auto from = node_of(profile, link.from);
-    const auto to = node_of(profile, link.to);
-    if (from != to && (nodes.contains(from) || nodes.contains(to))) continue;
-    out.push_back({SlowKind::link, text, "", link.from, link.to});
+    const auto from = node_of(profile, link.from), to = node_of(profile, link.to);
+    if (nodes.contains(from) || nodes.contains(to)) continue;
+    out.push_back({SlowKind::link,
+                   core::format("slow link: rank {} ({}) to rank {} ({}): {}", link.from,
+                                host_of(profile, from), link.to, host_of(profile, to), why),
+                   "", link.from, link.to});
   }
   return out;
 }

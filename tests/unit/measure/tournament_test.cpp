@@ -43,33 +43,71 @@ TEST_P(Tournament, AsFewRoundsAsPossible) {
   EXPECT_EQ(static_cast<int>(tournament(n).size()), expected) << n << " players";
 }
 
-TEST_P(Tournament, SlotsShareNoNode) {
+std::vector<int> even_nodes(int ranks, int per_node) {
+  std::vector<int> node_of;
+  for (int r = 0; r < ranks; ++r) node_of.push_back(r / per_node);
+  return node_of;
+}
+
+TEST_P(Tournament, SlotsHoldEveryPairOnceAndShareNoNode) {
   const int n = GetParam();
   for (const int per_node : {1, 2, 3, 8}) {
-    std::vector<int> node_of;
-    for (int r = 0; r < n; ++r) node_of.push_back(r / per_node);
-    for (const auto& round : tournament(n)) {
-      std::multiset<Pair> left(round.begin(), round.end());
-      for (const auto& slot : slots_of(round, node_of)) {
-        std::set<int> nodes;
-        for (const auto& pair : slot) {
-          const auto found = left.find(pair);
-          ASSERT_NE(found, left.end()) << "pair " << pair.low << "," << pair.high << " twice or invented";
-          left.erase(found);
-          const auto low = static_cast<size_t>(pair.low);
-          const auto high = static_cast<size_t>(pair.high);
-          std::set<int> own = {node_of[low], node_of[high]};
-          for (const int node : own)
-            EXPECT_TRUE(nodes.insert(node).second)
-                << "node " << node << " twice in a slot, " << per_node << " ranks per node";
-        }
+    const auto node_of = even_nodes(n, per_node);
+    std::set<Pair> seen;
+    for (const auto& slot : slots_by_worth(node_of, 7)) {
+      EXPECT_FALSE(slot.empty());
+      std::set<int> nodes;
+      for (const auto& pair : slot) {
+        EXPECT_TRUE(seen.insert(pair).second) << "pair " << pair.low << "," << pair.high << " twice";
+        const std::set<int> own = {node_of.at(static_cast<size_t>(pair.low)),
+                                   node_of.at(static_cast<size_t>(pair.high))};
+        for (const int node : own)
+          EXPECT_TRUE(nodes.insert(node).second)
+              << "node " << node << " twice in a slot, " << per_node << " ranks per node";
       }
-      EXPECT_TRUE(left.empty()) << left.size() << " pairs lost of " << n << " players";
+    }
+    EXPECT_EQ(static_cast<int>(seen.size()), n * (n - 1) / 2) << per_node << " ranks per node";
+  }
+}
+
+TEST_P(Tournament, WhatIsWorthMostComesFirst) {
+  const auto node_of = even_nodes(GetParam(), 3);
+  auto last = PairKind::inside;
+  for (const auto& slot : slots_by_worth(node_of, 7)) {
+    for (const auto& pair : slot) {
+      const auto kind = kind_of(pair, node_of);
+      EXPECT_GE(kind, last) << "pair " << pair.low << "," << pair.high;
+      last = kind;
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Players, Tournament, testing::Range(0, 34));
+
+TEST(LinkSlots, GrowWithTheRanksAndNotWithTheirSquare) {
+  for (const int per_node : {1, 4, 8}) {
+    const auto at = [&](int nodes) {
+      return static_cast<double>(slots_by_worth(even_nodes(nodes * per_node, per_node), 1).size());
+    };
+    EXPECT_LT(at(32) / at(16), 2.2) << per_node << " ranks per node";
+    EXPECT_LT(at(64) / at(32), 2.2) << per_node << " ranks per node";
+  }
+}
+
+TEST(LinkSlots, TheSeedDecidesTheOrderOfTheRest) {
+  const auto node_of = even_nodes(24, 3);
+  EXPECT_EQ(slots_by_worth(node_of, 1), slots_by_worth(node_of, 1));
+  EXPECT_NE(slots_by_worth(node_of, 1), slots_by_worth(node_of, 2));
+}
+
+TEST(LinkSlots, LeadersAreTheFirstRanksOfNodes) {
+  const std::vector<int> node_of = {0, 0, 0, 1, 1, 2};
+  EXPECT_EQ(kind_of({0, 2}, node_of), PairKind::inside);
+  EXPECT_EQ(kind_of({0, 3}, node_of), PairKind::leaders);
+  EXPECT_EQ(kind_of({3, 5}, node_of), PairKind::leaders);
+  EXPECT_EQ(kind_of({1, 3}, node_of), PairKind::rest);
+  EXPECT_EQ(kind_of({4, 5}, node_of), PairKind::rest);
+}
 
 }  // namespace
 }  // namespace galvatron::measure

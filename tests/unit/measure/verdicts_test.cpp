@@ -44,6 +44,67 @@ TEST(Verdicts, ASlowNodeStandsForItsLinks) {
   EXPECT_EQ(exclude_option(verdicts), "--exclude=host4");
 }
 
+TEST(Verdicts, ASlowNodeIsFoundAmongFewNodes) {
+  // Half of all links touch the slow one of four nodes, two thirds that of three: it is no outlier among
+  // links.
+  for (const int nodes : {3, 4, 5}) {
+    for (const int per_node : {1, 2}) {
+      auto profile = pretended_machine(nodes, per_node);
+      for (auto& link : profile.links) {
+        const auto from = node_of(profile, link.from), to = node_of(profile, link.to);
+        if (from != to && (from == 1 || to == 1)) link.bytes_per_second *= 0.3;
+      }
+      const auto verdicts = verdicts_of(profile);
+      ASSERT_EQ(verdicts.size(), 1u) << nodes << " nodes of " << per_node;
+      EXPECT_EQ(verdicts[0].kind, SlowKind::node);
+      EXPECT_EQ(verdicts[0].host, "host1");
+    }
+  }
+}
+
+TEST(Verdicts, OneSlowDirectionBetweenFewNodesIsALink) {
+  for (const int nodes : {3, 4}) {
+    auto profile = pretended_machine(nodes, 1);
+    link_of(profile, 0, 2).bytes_per_second = 2e8;
+    const auto verdicts = verdicts_of(profile);
+    ASSERT_EQ(verdicts.size(), 1u) << nodes << " nodes";
+    EXPECT_EQ(verdicts[0].kind, SlowKind::link);
+    EXPECT_EQ(verdicts[0].from, 0);
+    EXPECT_EQ(verdicts[0].to, 2);
+  }
+}
+
+TEST(Verdicts, LinksAreJudgedAtEqualSizes) {
+  auto profile = pretended_machine(4, 1);
+  for (auto& link : profile.links) {
+    for (double bytes = 8; bytes <= 1 << 20; bytes *= 8) {
+      auto& point = link.isolated.points.emplace_back();
+      point.x = bytes;
+      point.seconds = 3e-5 + bytes / (1e9 * (1.0 + 0.01 * ((3 * link.from + 5 * link.to) % 7)));
+    }
+  }
+  // It had no time for its large messages. What it did send is as fast as that of others.
+  link_of(profile, 1, 2).isolated.points.resize(3);
+  EXPECT_TRUE(verdicts_of(profile).empty());
+  for (auto& point : link_of(profile, 3, 1).isolated.points)
+    if (point.x > 10000) point.seconds *= 3;
+  const auto verdicts = verdicts_of(profile);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].from, 3);
+  EXPECT_EQ(verdicts[0].to, 1);
+}
+
+TEST(Verdicts, PathsAreNotCompared) {
+  auto profile = pretended_machine(4, 1);
+  const auto links = profile.links;
+  for (auto link : links) {
+    link.path = "a faster way";
+    link.bytes_per_second *= 10;
+    profile.links.push_back(link);
+  }
+  EXPECT_TRUE(verdicts_of(profile).empty());
+}
+
 TEST(Verdicts, ASlowDeviceIsNamed) {
   auto profile = pretended_machine(4, 2);
   profile.gemm_flops[5] = 2e10;

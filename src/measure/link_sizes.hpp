@@ -1,0 +1,25 @@
+#pragma once
+// How large messages may get, so that each direction of the link map has its turn within the budget. Pure.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "measure/link_bench.hpp"
+
+namespace galvatron::measure {
+
+/// Pairs for a first look at a tier: up to three of them, spread over the machine, that share no node where
+/// there are enough nodes. Empty when the tier has no pairs.
+Round pilot_pairs(const std::vector<int>& node_of, PairKind kind);
+
+/// Size by size the median of the looks, up to the largest size that most of them reached.
+std::vector<PilotPoint> joined_looks(const std::vector<std::vector<PilotPoint>>& looks);
+
+/// The first of `sizes` that a direction can play with the fewest iterations in `seconds`, going by `look`
+/// (times between its sizes are interpolated, beyond the last they grow with the size). Two at least, and
+/// all of them where nobody looked.
+std::vector<int64_t> affordable_sizes(const std::vector<int64_t>& sizes, const std::vector<PilotPoint>& look,
+                                      double seconds);
+
+}  // namespace galvatron::measure
