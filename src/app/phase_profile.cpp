@@ -3,11 +3,13 @@
 #include <chrono>
 #include <ctime>
 
+#include "app/alone.hpp"
 #include "app/build_info.hpp"
 #include "app/earlier_links.hpp"
 #include "app/nominal.hpp"
 #include "app/phases.hpp"
 #include "core/format.hpp"
+#include "measure/link_report.hpp"
 #include "measure/profile.hpp"
 #include "measure/report.hpp"
 #include "measure/sampler.hpp"
@@ -99,7 +101,9 @@ cost::Profile profile_phase(Job& job) {
     if (outcome.stopped) throw core::Error(core::ExitCode::requeue, "stopped in the profile");
   });
   job.world().agree("write profile.h5", [&] {
-    if (job.world().rank() == 0) store::write_profile(job.paths().profile(), outcome.profile, outcome.raw);
+    if (job.world().rank() != 0) return;
+    store::write_profile(job.paths().profile(), outcome.profile, outcome.raw);
+    write_text(job.paths().root / "links.csv", measure::links_csv(outcome.profile.hardware));
   });
   return outcome.profile;
 }

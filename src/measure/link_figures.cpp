@@ -12,8 +12,8 @@ namespace {
 /// Size → the values of the links that have it.
 using Peers = std::map<double, std::vector<double>>;
 
-double figure_at(const cost::Curve::Point& point, cost::LinkFigure figure) {
-  return figure == cost::LinkFigure::latency ? point.seconds : point.x / point.seconds;
+double figure_of(double bytes, double seconds, cost::LinkFigure figure) {
+  return figure == cost::LinkFigure::latency ? seconds : bytes / seconds;
 }
 
 double plain(const cost::Link& link, cost::LinkFigure figure) {
@@ -43,14 +43,16 @@ std::vector<Judged> judged(const cost::HardwareProfile& profile, const std::vect
   std::vector<double> plain_values;
   for (const auto i : links) {
     for (const auto& point : judged_curve(profile.links[i]).points)
-      peers[point.x].push_back(figure_at(point, figure));
+      peers[point.x].push_back(figure_of(point.x, point.seconds, figure));
     plain_values.push_back(plain(profile.links[i], figure));
   }
   std::vector<Judged> out;
   for (const auto i : links) {
     const auto* point = deciding(judged_curve(profile.links[i]), peers, links.size(), figure);
-    Judged j{i, plain(profile.links[i], figure), 0, 1};
-    if (point != nullptr) j.value = figure_at(*point, figure);
+    Judged j{i, plain(profile.links[i], figure), 0, 0, 1};
+    if (point != nullptr) j.value = figure_of(point->x, point->seconds, figure);
+    j.best = j.value;
+    if (point != nullptr && point->minimum > 0) j.best = figure_of(point->x, point->minimum, figure);
     j.reference = median_of(point != nullptr ? peers.at(point->x) : plain_values);
     if (j.reference > 0) j.ratio = j.value / j.reference;
     out.push_back(j);

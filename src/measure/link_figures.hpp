@@ -14,7 +14,8 @@ namespace galvatron::measure {
 struct Judged {
   size_t link = 0;       ///< index into the profile's links
   double value = 0;      ///< seconds, or bytes per second
-  double reference = 0;  ///< median of the peers at the same size
+  double best = 0;       ///< likewise of its fastest sample
+  double reference = 0;  ///< median of the peers' values at the same size
   double ratio = 1;      ///< value / reference
 };
 

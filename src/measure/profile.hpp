@@ -48,8 +48,8 @@ struct Outcome {
   LayerCoverage layers;
   std::vector<Coverage> coverage;
   std::vector<std::string> counters;  ///< a line per phase, of rank 0
-  store::RawTables raw;  ///< every sample; on rank 0 only
-  bool stopped = false;  ///< asked to stop; the profile is a fragment
+  store::RawTables raw;               ///< every sample; on rank 0 only
+  bool stopped = false;               ///< asked to stop; the profile is a fragment
 };
 
 /// `meter` may have marks of its own already, the same ones on every rank; what the process holds when this

@@ -59,6 +59,13 @@ std::string reason(const Judged& j, const Outlier& o, cost::LinkFigure figure) {
                       core::format_bytes(static_cast<int64_t>(usual)), z_text(o.robust_z));
 }
 
+/// Whether even the fastest sample is worse than what is usual. Half of the samples of a link that is as good
+/// as the others are not: on a busy machine, where medians jump, this is what tells chance from hardware.
+bool slow_at_best(const Judged& j, const Outlier& o, Worse worse) {
+  const double usual = j.reference * o.median;
+  return worse == Worse::higher ? j.best > usual : j.best < usual;
+}
+
 void add_slow_links(const cost::HardwareProfile& profile, const Links& links, cost::LinkFigure figure,
                     Slow& slow) {
   const auto worse = figure == cost::LinkFigure::latency ? Worse::higher : Worse::lower;
@@ -73,6 +80,7 @@ void add_slow_links(const cost::HardwareProfile& profile, const Links& links, co
   }
   for (const auto& o : doubted.empty() ? slow_ones(ratios, worse) : slow_beside(ratios, usual, worse)) {
     const auto& j = all[static_cast<size_t>(o.index)];
+    if (!slow_at_best(j, o, worse)) continue;
     auto& text = slow[j.link];
     text += (text.empty() ? "" : "; ") + reason(j, o, figure);
   }

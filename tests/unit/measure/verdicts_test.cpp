@@ -94,6 +94,21 @@ TEST(Verdicts, LinksAreJudgedAtEqualSizes) {
   EXPECT_EQ(verdicts[0].to, 1);
 }
 
+TEST(Verdicts, ALinkThatWasBusyIsNotSlow) {
+  auto profile = pretended_machine(4, 1);
+  for (auto& link : profile.links) {
+    auto& point = link.isolated.points.emplace_back();
+    point.x = 8;
+    point.seconds = link.latency_seconds;
+    point.minimum = 0.9 * link.latency_seconds;
+  }
+  auto& point = link_of(profile, 2, 0).isolated.points[0];
+  point.seconds *= 50;  // most samples were late, the fastest one was not
+  EXPECT_TRUE(verdicts_of(profile).empty());
+  point.minimum *= 40;
+  EXPECT_EQ(verdicts_of(profile).size(), 1u);
+}
+
 TEST(Verdicts, PathsAreNotCompared) {
   auto profile = pretended_machine(4, 1);
   const auto links = profile.links;
