@@ -12,6 +12,36 @@ namespace {
 
 constexpr int64_t fewest_iterations = 8;  // a first look, a short warm-up and three samples, with some air
 constexpr size_t most_pilots = 3;
+constexpr int64_t enough_bytes = 1 << 20;  // where bandwidth rules and latency does not
+constexpr size_t coarsest = 5;             // of so many sizes one stays
+
+/// The first and every `step`-th size after it, as far as there are some.
+std::vector<int64_t> every(size_t step, const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < sizes.size(); i += step) out.push_back(sizes[i]);
+  return out;
+}
+
+/// The first sizes that fit into the time, one at least.
+std::vector<int64_t> within(const std::vector<int64_t>& sizes, const std::vector<PilotPoint>& look,
+                            double seconds) {
+  cost::Curve curve;
+  for (const auto& point : look) {
+    auto& added = curve.points.emplace_back();
+    added.x = static_cast<double>(point.bytes);
+    added.seconds = point.seconds;
+  }
+  const auto& last = curve.points.back();
+  std::vector<int64_t> out;
+  double spent = 0;
+  for (const auto bytes : sizes) {
+    const auto x = static_cast<double>(bytes);
+    spent += fewest_iterations * (x <= last.x ? curve.at(x) : last.seconds * x / last.x);
+    if (spent > seconds && !out.empty()) break;
+    out.push_back(bytes);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -45,23 +75,17 @@ std::vector<PilotPoint> joined_looks(const std::vector<std::vector<PilotPoint>>&
 }
 
 std::vector<int64_t> affordable_sizes(const std::vector<int64_t>& sizes, const std::vector<PilotPoint>& look,
-                                      double seconds) {
+                                      double seconds, int64_t least_bytes) {
   if (look.empty()) return sizes;
-  cost::Curve curve;
-  for (const auto& point : look) {
-    auto& added = curve.points.emplace_back();
-    added.x = static_cast<double>(point.bytes);
-    added.seconds = point.seconds;
-  }
-  const auto& last = curve.points.back();
+  const auto enough = std::min(enough_bytes, sizes.back());
   std::vector<int64_t> out;
-  double spent = 0;
-  for (const auto bytes : sizes) {
-    const auto x = static_cast<double>(bytes);
-    const double once = x <= last.x ? curve.at(x) : last.seconds * x / last.x;
-    spent += fewest_iterations * once;
-    if (spent > seconds && out.size() >= 2) break;
-    out.push_back(bytes);
+  for (size_t step = 1; step <= coarsest; ++step) {
+    const auto some = every(step, sizes);
+    out = within(some, look, seconds);
+    if (out.back() >= enough) return out;
+    if (step < coarsest) continue;
+    for (const auto bytes : some)
+      if (bytes > out.back() && out.back() < least_bytes) out.push_back(bytes);
   }
   return out;
 }

@@ -16,10 +16,12 @@ Round pilot_pairs(const std::vector<int>& node_of, PairKind kind);
 /// Size by size the median of the looks, up to the largest size that most of them reached.
 std::vector<PilotPoint> joined_looks(const std::vector<std::vector<PilotPoint>>& looks);
 
-/// The first of `sizes` that a direction can play with the fewest iterations in `seconds`, going by `look`
-/// (times between its sizes are interpolated, beyond the last they grow with the size). Two at least, and
-/// all of them where nobody looked.
+/// What a direction can play with the fewest iterations in `seconds`, going by `look` (times between its
+/// sizes are interpolated, beyond the last they grow with the size). Where that ends below a megabyte, sizes
+/// are left out between the first and the last instead, up to four of five: half of a curve is worse than a
+/// rough one. However short the time, the sizes reach `least_bytes` or the last one. All of them where nobody
+/// looked.
 std::vector<int64_t> affordable_sizes(const std::vector<int64_t>& sizes, const std::vector<PilotPoint>& look,
-                                      double seconds);
+                                      double seconds, int64_t least_bytes);
 
 }  // namespace galvatron::measure

@@ -85,8 +85,9 @@ class Survey {
   void look(double total) {
     const double seconds =
         std::max(isolated_share * total / directions(isolated_.size()), shortest_direction);
-    tiers_.same_node = affordable_sizes(sizes_, looked(PairKind::inside, total), seconds);
-    tiers_.across = affordable_sizes(sizes_, looked(PairKind::leaders, total), seconds);
+    const auto least = options_.iterations.large_bytes;
+    tiers_.same_node = affordable_sizes(sizes_, looked(PairKind::inside, total), seconds, least);
+    tiers_.across = affordable_sizes(sizes_, looked(PairKind::leaders, total), seconds, least);
     if (coverage().inside > 0) coverage().same_node_bytes = tiers_.same_node.back();
     if (coverage().leaders + coverage().rest > 0) coverage().across_bytes = tiers_.across.back();
   }

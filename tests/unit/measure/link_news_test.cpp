@@ -7,6 +7,7 @@
 #include "measure/link_report.hpp"
 #include "measure/link_sizes.hpp"
 #include "measure/links.hpp"
+#include "measure/sampler.hpp"
 #include "unit/measure/pretended.hpp"
 
 namespace galvatron::measure {
@@ -97,13 +98,27 @@ TEST(LinkReport, TheTableHasALineForEachPointOfEachPass) {
 }
 
 TEST(LinkSizes, TheBudgetBoundsThem) {
-  const std::vector<int64_t> sizes = {8, 64, 512, 4096, 32768, 262144};
+  const auto sizes = geometric_sizes(8, int64_t{64} << 20, 2);
   // A microsecond and a nanosecond per byte.
   const std::vector<PilotPoint> look = {{8, 1e-6}, {64, 1.1e-6}, {512, 1.5e-6}, {4096, 5.1e-6}};
-  EXPECT_EQ(affordable_sizes(sizes, look, 10), sizes);
-  EXPECT_EQ(affordable_sizes(sizes, look, 1e-3).back(), 32768) << "eight messages of 262144 take 2.6 ms";
-  EXPECT_EQ(affordable_sizes(sizes, look, 0).size(), 2U) << "less is no curve";
-  EXPECT_EQ(affordable_sizes(sizes, {}, 0), sizes) << "nobody looked";
+  EXPECT_EQ(affordable_sizes(sizes, look, 10, 65536), sizes);
+  const auto half = affordable_sizes(sizes, look, 0.1, 65536);
+  EXPECT_EQ(half.back(), int64_t{4} << 20)
+      << "eight messages of 8 MiB take 67 ms, of all sizes up to it 134 ms";
+  EXPECT_EQ(half[1], 16) << "all sizes up to there fit";
+  EXPECT_EQ(affordable_sizes(sizes, {}, 0, 65536), sizes) << "nobody looked";
+}
+
+TEST(LinkSizes, LittleTimeMakesRoughCurvesAndNotShortOnes) {
+  const auto sizes = geometric_sizes(8, int64_t{64} << 20, 2);
+  const std::vector<PilotPoint> look = {{8, 1e-6}, {4096, 5.1e-6}};
+  const auto rough = affordable_sizes(sizes, look, 0.015, 65536);
+  EXPECT_GE(rough.back(), int64_t{1} << 20);
+  EXPECT_GT(rough[1], 16);
+  const auto least = affordable_sizes(sizes, look, 0, 65536);
+  EXPECT_EQ(least.front(), 8);
+  EXPECT_GE(least.back(), 65536) << "without it there is no bandwidth";
+  EXPECT_LE(least.size(), 5U);
 }
 
 TEST(LinkSizes, PilotsAreSpreadOverTheMachine) {
