@@ -81,14 +81,15 @@ std::vector<PilotPoint> LinkBench::look(const Round& slot, const std::vector<int
   return out;
 }
 
-void LinkBench::play(const Round& slot, int path, Pass pass, const TierSizes& sizes, double seconds) {
+void LinkBench::play(const Round& slot, int path, Pass pass, const TierSizes& sizes, double seconds,
+                     int visit) {
   wrong_.reset();
   auto& ping = pings_[static_cast<size_t>(path)];
   for (const auto& pair : slot) {
     const bool local = node_of_[static_cast<size_t>(pair.low)] == node_of_[static_cast<size_t>(pair.high)];
     const auto& own = local ? sizes.same_node : sizes.across;
     for (const auto& [from, to] : {std::pair{pair.low, pair.high}, std::pair{pair.high, pair.low}}) {
-      if (world_.rank() == from) send(ping, {path, from, to, pass}, own, seconds);
+      if (world_.rank() == from) send(ping, {path, from, to, pass, visit}, own, seconds);
       if (world_.rank() == to) receive(ping, from, own, pass);
     }
   }

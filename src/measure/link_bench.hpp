@@ -20,6 +20,7 @@ struct LinkKey {
   int path = 0;  ///< index into the list of paths
   int from = 0, to = 0;
   Pass pass = Pass::isolated;
+  int visit = 0;  ///< links that look slow are visited again
   auto operator<=>(const LinkKey&) const = default;
 };
 
@@ -64,7 +65,7 @@ class LinkBench {
   /// All pairs of the slot at once, low → high and then high → low, each direction for about `seconds`; large
   /// sizes are left out where that does not suffice. Throws core::AgreedError with LinkError's text on every
   /// rank when a message arrives damaged. Collective over the world.
-  void play(const Round& slot, int path, Pass pass, const TierSizes& sizes, double seconds);
+  void play(const Round& slot, int path, Pass pass, const TierSizes& sizes, double seconds, int visit = 0);
 
   const LinkResults& mine() const { return mine_; }
 

@@ -20,13 +20,15 @@ double plain(const cost::Link& link, cost::LinkFigure figure) {
   return figure == cost::LinkFigure::latency ? link.latency_seconds : link.bytes_per_second;
 }
 
-/// The point that decides: the smallest size, or the largest one that enough peers have.
+/// The point that decides: the smallest size, or the largest one that enough peers have. The smallest says
+/// nothing of bandwidth.
 const cost::Curve::Point* deciding(const cost::Curve& curve, const Peers& peers, size_t links,
                                    cost::LinkFigure figure) {
   const cost::Curve::Point* found = nullptr;
   for (const auto& point : curve.points) {
     if (2 * peers.at(point.x).size() < links) continue;
-    if (found == nullptr || figure == cost::LinkFigure::bandwidth) found = &point;
+    if (figure == cost::LinkFigure::latency) return &point;
+    if (&point != &curve.points.front()) found = &point;
   }
   return found;
 }
@@ -39,21 +41,24 @@ const cost::Curve& judged_curve(const cost::Link& link) {
 
 std::vector<Judged> judged(const cost::HardwareProfile& profile, const std::vector<size_t>& links,
                            cost::LinkFigure figure) {
-  Peers peers;
+  Peers peers, tails;
   std::vector<double> plain_values;
   for (const auto i : links) {
-    for (const auto& point : judged_curve(profile.links[i]).points)
+    for (const auto& point : judged_curve(profile.links[i]).points) {
       peers[point.x].push_back(figure_of(point.x, point.seconds, figure));
+      tails[point.x].push_back(point.p95);
+    }
     plain_values.push_back(plain(profile.links[i], figure));
   }
   std::vector<Judged> out;
   for (const auto i : links) {
     const auto* point = deciding(judged_curve(profile.links[i]), peers, links.size(), figure);
-    Judged j{i, plain(profile.links[i], figure), 0, 0, 1};
+    Judged j{i, plain(profile.links[i], figure), 0, 0, 0, 1};
     if (point != nullptr) j.value = figure_of(point->x, point->seconds, figure);
     j.best = j.value;
     if (point != nullptr && point->minimum > 0) j.best = figure_of(point->x, point->minimum, figure);
     j.reference = median_of(point != nullptr ? peers.at(point->x) : plain_values);
+    if (point != nullptr) j.tail = median_of(tails.at(point->x));
     if (j.reference > 0) j.ratio = j.value / j.reference;
     out.push_back(j);
   }

@@ -14,12 +14,25 @@
 namespace galvatron::measure {
 namespace {
 
-cost::Curve curve_of(const std::vector<LinkSamples>& sizes) {
-  cost::Curve curve;
-  for (const auto& size : sizes)
-    curve.points.push_back(point_of(double(size.bytes), summarise(size.seconds)));
-  curve.fit = fit_pieces(curve.points);
-  return curve;
+/// Of each size the visit with the shorter median.
+std::map<LinkKey, cost::Curve> curves_of(const LinkResults& results) {
+  std::map<LinkKey, std::map<int64_t, cost::Curve::Point>> best;
+  for (const auto& [key, sizes] : results) {
+    auto first = key;
+    first.visit = 0;
+    for (const auto& size : sizes) {
+      const auto point = point_of(double(size.bytes), summarise(size.seconds));
+      const auto [place, fresh] = best[first].try_emplace(size.bytes, point);
+      if (!fresh && point.seconds < place->second.seconds) place->second = point;
+    }
+  }
+  std::map<LinkKey, cost::Curve> curves;
+  for (const auto& [key, points] : best) {
+    auto& curve = curves[key];
+    for (const auto& [bytes, point] : points) curve.points.push_back(point);
+    curve.fit = fit_pieces(curve.points);
+  }
+  return curves;
 }
 
 /// Key, number of points, number of segments, points, segments.
@@ -78,8 +91,9 @@ LatencyBandwidth line_of(const cost::Curve& curve) {
 }
 
 std::string name_of(const LinkKey& key, const std::string& path) {
-  return core::format("{} to {}, {}, {}", key.from, key.to,
-                      key.pass == Pass::isolated ? "isolated" : "loaded", path);
+  return core::format("{} to {}, {}, {}{}", key.from, key.to,
+                      key.pass == Pass::isolated ? "isolated" : "loaded", path,
+                      key.visit > 0 ? ", visited again" : "");
 }
 
 }  // namespace
@@ -87,12 +101,12 @@ std::string name_of(const LinkKey& key, const std::string& path) {
 std::vector<cost::Link> links_of_all(comm::World& world, const LinkResults& mine,
                                      const std::vector<std::string>& path_names) {
   std::vector<double> numbers;
-  for (const auto& [key, sizes] : mine) pack(key, curve_of(sizes), numbers);
+  for (const auto& [key, curve] : curves_of(mine)) pack(key, curve, numbers);
   std::map<LinkKey, cost::Link> links;
   for (const auto& of_rank : gather_numbers(world, numbers)) {
     for (Reader reader(of_rank); !reader.done();) {
       auto [key, curve] = unpacked(reader);
-      auto& link = links[{key.path, key.from, key.to, Pass::isolated}];
+      auto& link = links[{key.path, key.from, key.to, Pass::isolated, 0}];
       (key.pass == Pass::isolated ? link.isolated : link.loaded) = std::move(curve);
     }
   }
@@ -116,8 +130,8 @@ store::RawTable raw_of_all(comm::World& world, const LinkResults& mine, std::spa
   for (const auto& [key, sizes] : mine) {
     for (const auto& size : sizes) {
       numbers.insert(numbers.end(), {double(key.path), double(key.from), double(key.to),
-                                     key.pass == Pass::isolated ? 0.0 : 1.0, double(size.bytes),
-                                     double(size.seconds.size())});
+                                     key.pass == Pass::isolated ? 0.0 : 1.0, double(key.visit),
+                                     double(size.bytes), double(size.seconds.size())});
       numbers.insert(numbers.end(), size.seconds.begin(), size.seconds.end());
     }
   }
@@ -131,6 +145,7 @@ store::RawTable raw_of_all(comm::World& world, const LinkResults& mine, std::spa
       key.from = reader.whole<int>();
       key.to = reader.whole<int>();
       key.pass = reader.next() > 0 ? Pass::loaded : Pass::isolated;
+      key.visit = reader.whole<int>();
       auto& series = table.series.emplace_back();
       series.of = name_of(key, paths[static_cast<size_t>(key.path)].name);
       series.x = reader.next();

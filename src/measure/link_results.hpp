@@ -12,8 +12,9 @@
 
 namespace galvatron::measure {
 
-/// Summaries, points and fits. A link that has no points in one pass was not played there; its plain figures
-/// are then those of the other pass. By (path, from, to), the same on every rank. Collective.
+/// Summaries, points and fits; of a size that was visited twice the better visit counts. A link that has no
+/// points in one pass was not played there; its plain figures are then those of the other pass. By (path,
+/// from, to), the same on every rank. Collective.
 std::vector<cost::Link> links_of_all(comm::World& world, const LinkResults& mine,
                                      const std::vector<std::string>& path_names);
 

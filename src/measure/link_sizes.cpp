@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t fewest_iterations = 8;  // a first look, a short warm-up and three samples, with some air
 constexpr size_t most_pilots = 3;
-constexpr int64_t enough_bytes = 1 << 20;  // where bandwidth rules and latency does not
-constexpr size_t coarsest = 5;             // of so many sizes one stays
+constexpr int64_t enough_bytes = 256 * 1024;  // where bandwidth rules and latency does not
+constexpr size_t coarsest = 5;                // of so many sizes one stays
 
 /// The first and every `step`-th size after it, as far as there are some.
 std::vector<int64_t> every(size_t step, const std::vector<int64_t>& sizes) {

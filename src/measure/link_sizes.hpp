@@ -17,7 +17,7 @@ Round pilot_pairs(const std::vector<int>& node_of, PairKind kind);
 std::vector<PilotPoint> joined_looks(const std::vector<std::vector<PilotPoint>>& looks);
 
 /// What a direction can play with the fewest iterations in `seconds`, going by `look` (times between its
-/// sizes are interpolated, beyond the last they grow with the size). Where that ends below a megabyte, sizes
+/// sizes are interpolated, beyond the last they grow with the size). Where that ends below 256 KiB, sizes
 /// are left out between the first and the last instead, up to four of five: half of a curve is worse than a
 /// rough one. However short the time, the sizes reach `least_bytes` or the last one. All of them where nobody
 /// looked.

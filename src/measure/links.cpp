@@ -3,6 +3,7 @@
 #include "measure/links.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/errors.hpp"
 #include "core/units.hpp"
@@ -10,6 +11,7 @@
 #include "measure/link_results.hpp"
 #include "measure/link_sizes.hpp"
 #include "measure/sampler.hpp"
+#include "measure/verdicts.hpp"
 
 namespace galvatron::measure {
 namespace {
@@ -17,6 +19,7 @@ namespace {
 constexpr double pilot_share = 0.05;    // of the phase, for one message of the largest size of the first look
 constexpr int64_t pilot_factor = 8;     // between the sizes of the first look
 constexpr double isolated_share = 0.5;  // of what is left after it
+constexpr double again_share = 0.3;     // of what is left after that, for a second visit of slow links
 // Directions are short where there are many of them; less time than this measures nothing.
 constexpr double shortest_direction = 0.005;
 
@@ -61,6 +64,7 @@ class Survey {
     look(total);
     const double keep = (1.0 - isolated_share) * std::max(budget_.left(), 0.0);
     const auto played = play(isolated_, Pass::isolated, keep);
+    look_again(keep);
     count(isolated_, static_cast<size_t>(played), coverage().inside_done, coverage().leaders_done,
           coverage().rest_done);
     choose_rounds();
@@ -125,22 +129,42 @@ class Survey {
   }
 
   /// Plays slots until all are played or only `keep` seconds of the phase are left; returns how many.
-  int64_t play(const std::vector<Round>& slots, Pass pass, double keep) {
+  int64_t play(const std::vector<Round>& slots, Pass pass, double keep, int visit = 0) {
     size_t played = 0;
     for (; played < slots.size(); ++played) {
       const double left = budget_.left() - keep;
       if (left <= 0) break;
       const double fair = std::max(left / directions(slots.size() - played), shortest_direction);
       for (size_t path = 0; path < paths_.size(); ++path)
-        bench_.play(slots[played], static_cast<int>(path), pass, tiers_, fair);
+        bench_.play(slots[played], static_cast<int>(path), pass, tiers_, fair, visit);
     }
     return static_cast<int64_t>(played);
   }
 
-  void collect() {
+  /// Links that look slow are played once more, at another time: they may only have been unlucky. Of the
+  /// `keep` seconds for the loaded pass this takes a part.
+  void look_again(double keep) {
+    cost::HardwareProfile profile;
+    profile.links = links();
+    for (const int node : node_of_) profile.rank_nodes.push_back(node);
+    for (int node = 0; node < world_.nodes(); ++node) profile.hosts.push_back(world_.host_of(node));
+    std::set<Pair> pairs;
+    for (const auto i : slow_links(profile)) {
+      const auto& link = profile.links[i];
+      pairs.insert({std::min(link.from, link.to), std::max(link.from, link.to)});
+    }
+    const auto slots = slots_of({pairs.begin(), pairs.end()}, node_of_);
+    play(slots, Pass::isolated, (1.0 - again_share) * keep, 1);
+  }
+
+  std::vector<cost::Link> links() {
     std::vector<std::string> names;
     for (const auto& path : paths_) names.push_back(path.name);
-    map_.links = links_of_all(world_, bench_.mine(), names);
+    return links_of_all(world_, bench_.mine(), names);
+  }
+
+  void collect() {
+    map_.links = links();
     map_.raw = raw_of_all(world_, bench_.mine(), paths_);
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/errors.hpp"
@@ -90,6 +91,24 @@ void shuffle(std::vector<Round>& rounds, uint64_t seed) {
   for (size_t i = rounds.size(); i > 1; --i)
     std::swap(rounds[i - 1],
               rounds[static_cast<size_t>(core::uniform_below(key, i, static_cast<int64_t>(i)))]);
+}
+
+std::vector<Round> slots_of(const Round& pairs, const std::vector<int>& node_of) {
+  std::vector<Round> slots;
+  std::vector<std::set<int>> busy;
+  for (const auto& pair : pairs) {
+    const int low = node_of.at(static_cast<size_t>(pair.low));
+    const int high = node_of.at(static_cast<size_t>(pair.high));
+    size_t slot = 0;
+    while (slot < slots.size() && (busy[slot].contains(low) || busy[slot].contains(high))) ++slot;
+    if (slot == slots.size()) {
+      slots.emplace_back();
+      busy.emplace_back();
+    }
+    slots[slot].push_back(pair);
+    busy[slot].insert({low, high});
+  }
+  return slots;
 }
 
 std::vector<Round> slots_by_worth(const std::vector<int>& node_of, uint64_t seed) {

@@ -31,6 +31,9 @@ PairKind kind_of(const Pair& pair, const std::vector<int>& node_of);
 /// memory, to itself. There are about ranks · (ranks per node) slots, whatever the number of nodes.
 std::vector<Round> slots_by_worth(const std::vector<int>& node_of, uint64_t seed);
 
+/// The pairs in as many slots as it takes, in their order; pairs of a slot share no node.
+std::vector<Round> slots_of(const Round& pairs, const std::vector<int>& node_of);
+
 /// Puts items into an order that depends on the seed alone.
 void shuffle(std::vector<Round>& rounds, uint64_t seed);
 

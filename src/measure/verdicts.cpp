@@ -59,11 +59,12 @@ std::string reason(const Judged& j, const Outlier& o, cost::LinkFigure figure) {
                       core::format_bytes(static_cast<int64_t>(usual)), z_text(o.robust_z));
 }
 
-/// Whether even the fastest sample is worse than what is usual. Half of the samples of a link that is as good
-/// as the others are not: on a busy machine, where medians jump, this is what tells chance from hardware.
-bool slow_at_best(const Judged& j, const Outlier& o, Worse worse) {
+/// Whether the samples leave no doubt. Half of the samples of a link that is as good as the others are faster
+/// than what is usual, so a slow one has none. Small messages also wait for processors: of a late link even
+/// the fastest sample must be slower than nearly all of its peers'.
+bool beyond_noise(const Judged& j, const Outlier& o, cost::LinkFigure figure) {
   const double usual = j.reference * o.median;
-  return worse == Worse::higher ? j.best > usual : j.best < usual;
+  return figure == cost::LinkFigure::latency ? j.best > std::max(usual, j.tail) : j.best < usual;
 }
 
 void add_slow_links(const cost::HardwareProfile& profile, const Links& links, cost::LinkFigure figure,
@@ -80,7 +81,7 @@ void add_slow_links(const cost::HardwareProfile& profile, const Links& links, co
   }
   for (const auto& o : doubted.empty() ? slow_ones(ratios, worse) : slow_beside(ratios, usual, worse)) {
     const auto& j = all[static_cast<size_t>(o.index)];
-    if (!slow_at_best(j, o, worse)) continue;
+    if (!beyond_noise(j, o, figure)) continue;
     auto& text = slow[j.link];
     text += (text.empty() ? "" : "; ") + reason(j, o, figure);
   }
@@ -106,6 +107,26 @@ std::map<int64_t, std::string> slow_nodes(const cost::HardwareProfile& profile, 
   return out;
 }
 
+struct Findings {
+  Slow slow;
+  std::map<int64_t, std::string> nodes;  // slow ones, and why
+};
+
+Findings findings_of(const cost::HardwareProfile& profile) {
+  std::map<std::pair<std::string, bool>, Links> groups;  // by path, and whether inside a node
+  for (size_t i = 0; i < profile.links.size(); ++i) {
+    const auto& link = profile.links[i];
+    groups[{link.path, node_of(profile, link.from) == node_of(profile, link.to)}].push_back(i);
+  }
+  Findings found;
+  for (const auto& [tier, links] : groups) {
+    for (const auto figure : {cost::LinkFigure::bandwidth, cost::LinkFigure::latency})
+      add_slow_links(profile, links, figure, found.slow);
+    found.nodes.merge(slow_nodes(profile, links, found.slow, tier.second ? "inside it" : "to other nodes"));
+  }
+  return found;
+}
+
 void add_slow_devices(const cost::HardwareProfile& profile, std::vector<Verdict>& out) {
   for (const auto& o : slow_ones(profile.gemm_flops, Worse::lower)) {
     const auto host = host_of(profile, node_of(profile, o.index));
@@ -123,20 +144,14 @@ std::string host_of(const cost::HardwareProfile& profile, int64_t node) {
   return i < profile.hosts.size() ? profile.hosts[i] : "?";
 }
 
-std::vector<Verdict> verdicts_of(const cost::HardwareProfile& profile) {
-  std::map<std::pair<std::string, bool>, Links> groups;  // by path, and whether inside a node
-  for (size_t i = 0; i < profile.links.size(); ++i) {
-    const auto& link = profile.links[i];
-    groups[{link.path, node_of(profile, link.from) == node_of(profile, link.to)}].push_back(i);
-  }
-  Slow slow;
-  std::map<int64_t, std::string> nodes;
-  for (const auto& [tier, links] : groups) {
-    for (const auto figure : {cost::LinkFigure::bandwidth, cost::LinkFigure::latency})
-      add_slow_links(profile, links, figure, slow);
-    nodes.merge(slow_nodes(profile, links, slow, tier.second ? "inside it" : "to other nodes"));
-  }
+std::vector<size_t> slow_links(const cost::HardwareProfile& profile) {
+  std::vector<size_t> out;
+  for (const auto& [i, why] : findings_of(profile).slow) out.push_back(i);
+  return out;
+}
 
+std::vector<Verdict> verdicts_of(const cost::HardwareProfile& profile) {
+  const auto [slow, nodes] = findings_of(profile);
   std::vector<Verdict> out;
   for (const auto& [node, why] : nodes) {
     const auto host = host_of(profile, node);

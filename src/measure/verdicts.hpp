@@ -27,6 +27,9 @@ struct Verdict {
 /// the better of their links, and those that fall behind do not count when it is said what is usual.
 std::vector<Verdict> verdicts_of(const cost::HardwareProfile& profile);
 
+/// Slow links, those of slow nodes among them, as indices into profile.links.
+std::vector<size_t> slow_links(const cost::HardwareProfile& profile);
+
 /// "--exclude=host3,host7" for the hosts of slow nodes and devices; empty when there are none.
 std::string exclude_option(const std::vector<Verdict>& verdicts);
 

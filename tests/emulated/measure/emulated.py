@@ -32,15 +32,15 @@ def tiers(test, _):
 
 
 def slow_node(test, _):
-    with EmulatedCluster([1, 1, 1, 1], FAST) as cluster:
-        cluster.slow_node(2, SLOW)
-        return run_test(cluster, test, "FindTheSlowNode", slow_node=2)
+    with EmulatedCluster([1, 1, 1], FAST) as cluster:
+        cluster.slow_node(1, SLOW)
+        return run_test(cluster, test, "FindTheSlowNode", slow_node=1)
 
 
 def slow_link(test, _):
-    with EmulatedCluster([1, 1, 1, 1], FAST) as cluster:
-        cluster.slow_link(1, 3, SLOW)
-        return run_test(cluster, test, "FindTheSlowLink", slow_from=1, slow_to=3)
+    with EmulatedCluster([1, 1, 1], FAST) as cluster:
+        cluster.slow_link(0, 2, SLOW)
+        return run_test(cluster, test, "FindTheSlowLink", slow_from=0, slow_to=2)
 
 
 def damage(test, _):
@@ -50,15 +50,17 @@ def damage(test, _):
 
 def profile(_, program):
     """Eight ranks on two nodes keep to the budget, and the file knows both tiers."""
-    budget, slack = 8.0, 5.0
+    budget, slack = 10.0, 5.0
     deck = os.path.join(SOURCE, "inputs", "tiny", "gpt.toml")
     with EmulatedCluster([4, 4], 500) as cluster, tempfile.TemporaryDirectory(prefix="galvatron-emulated-") as folder:
         begin = time.monotonic()
         code, text = cluster.mpirun([program, "profile", deck, "--out", folder, f"profile.budget={budget}"], PATIENCE)
         seconds = time.monotonic() - begin
         problems = [] if code == 0 else [f"profile: exit code {code}"]
+        # What a phase has begun it ends, and other work on the machine stretches that.
+        slack *= max(1.0, os.getloadavg()[0] / os.cpu_count())
         if seconds > budget + slack:
-            problems.append(f"took {seconds:.1f} s with a budget of {budget} s")
+            problems.append(f"took {seconds:.1f} s with a budget of {budget} s, more than {slack:.1f} s too long")
         for words in ("node0", "node1"):
             if words not in text:
                 problems.append(f"'{words}' is not in the report")

@@ -71,7 +71,7 @@ TEST(EmulatedLinks, TellTheTiersApart) {
 
 TEST(EmulatedLinks, FindTheSlowNode) {
   Live live;
-  const auto profile = surveyed(live, options_up_to(65536), 8);
+  const auto profile = surveyed(live, options_up_to(262144), 8);
   if (live.world->rank() != 0) return;  // all ranks hold the same map
   const int slow = number_in("GALVATRON_SLOW_NODE");
   int named = 0;
@@ -85,7 +85,7 @@ TEST(EmulatedLinks, FindTheSlowNode) {
 
 TEST(EmulatedLinks, FindTheSlowLink) {
   Live live;
-  const auto profile = surveyed(live, options_up_to(65536), 8);
+  const auto profile = surveyed(live, options_up_to(262144), 8);
   if (live.world->rank() != 0) return;  // all ranks hold the same map
   const int from = number_in("GALVATRON_SLOW_FROM"), to = number_in("GALVATRON_SLOW_TO");
   bool found = false;

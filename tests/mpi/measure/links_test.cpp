@@ -106,8 +106,11 @@ TEST(Links, EverySampleIsKeptOnRankZero) {
         const auto name = core::format("{} to {}, {}, host MPI", link.from, link.to, pass);
         const auto found = raw.find({name, p.x});
         ASSERT_NE(found, raw.end()) << name << ", " << p.x << " bytes";
-        EXPECT_EQ(static_cast<int64_t>(found->second.size()), p.samples) << name;
-        EXPECT_EQ(std::max(median_of(found->second), 1e-9), p.seconds) << name;
+        auto samples = found->second;  // of the better visit, where there were two
+        const auto again = raw.find({name + ", visited again", p.x});
+        if (again != raw.end() && median_of(again->second) < median_of(samples)) samples = again->second;
+        EXPECT_EQ(static_cast<int64_t>(samples.size()), p.samples) << name;
+        EXPECT_EQ(std::max(median_of(samples), 1e-9), p.seconds) << name;
       }
     }
   }

@@ -112,8 +112,8 @@ TEST(LinkSizes, TheBudgetBoundsThem) {
 TEST(LinkSizes, LittleTimeMakesRoughCurvesAndNotShortOnes) {
   const auto sizes = geometric_sizes(8, int64_t{64} << 20, 2);
   const std::vector<PilotPoint> look = {{8, 1e-6}, {4096, 5.1e-6}};
-  const auto rough = affordable_sizes(sizes, look, 0.015, 65536);
-  EXPECT_GE(rough.back(), int64_t{1} << 20);
+  const auto rough = affordable_sizes(sizes, look, 0.004, 65536);
+  EXPECT_GE(rough.back(), 262144);
   EXPECT_GT(rough[1], 16);
   const auto least = affordable_sizes(sizes, look, 0, 65536);
   EXPECT_EQ(least.front(), 8);

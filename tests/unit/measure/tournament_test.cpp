@@ -100,6 +100,23 @@ TEST(LinkSlots, TheSeedDecidesTheOrderOfTheRest) {
   EXPECT_NE(slots_by_worth(node_of, 1), slots_by_worth(node_of, 2));
 }
 
+TEST(LinkSlots, AnyPairsCanBePlayedAlone) {
+  const std::vector<int> node_of = even_nodes(9, 3);
+  const Round pairs = {{0, 3}, {0, 4}, {1, 2}, {3, 6}, {7, 8}};
+  size_t held = 0;
+  for (const auto& slot : slots_of(pairs, node_of)) {
+    std::multiset<int> nodes;
+    for (const auto& pair : slot) {
+      nodes.insert(node_of[static_cast<size_t>(pair.low)]);
+      if (node_of[static_cast<size_t>(pair.low)] != node_of[static_cast<size_t>(pair.high)])
+        nodes.insert(node_of[static_cast<size_t>(pair.high)]);
+      ++held;
+    }
+    for (const int node : nodes) EXPECT_EQ(nodes.count(node), 1U) << "node " << node;
+  }
+  EXPECT_EQ(held, pairs.size());
+}
+
 TEST(LinkSlots, LeadersAreTheFirstRanksOfNodes) {
   const std::vector<int> node_of = {0, 0, 0, 1, 1, 2};
   EXPECT_EQ(kind_of({0, 2}, node_of), PairKind::inside);
