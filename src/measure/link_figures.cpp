@@ -41,13 +41,11 @@ const cost::Curve& judged_curve(const cost::Link& link) {
 
 std::vector<Judged> judged(const cost::HardwareProfile& profile, const std::vector<size_t>& links,
                            cost::LinkFigure figure) {
-  Peers peers, tails;
+  Peers peers;
   std::vector<double> plain_values;
   for (const auto i : links) {
-    for (const auto& point : judged_curve(profile.links[i]).points) {
+    for (const auto& point : judged_curve(profile.links[i]).points)
       peers[point.x].push_back(figure_of(point.x, point.seconds, figure));
-      tails[point.x].push_back(point.p95);
-    }
     plain_values.push_back(plain(profile.links[i], figure));
   }
   std::vector<Judged> out;
@@ -58,7 +56,7 @@ std::vector<Judged> judged(const cost::HardwareProfile& profile, const std::vect
     j.best = j.value;
     if (point != nullptr && point->minimum > 0) j.best = figure_of(point->x, point->minimum, figure);
     j.reference = median_of(point != nullptr ? peers.at(point->x) : plain_values);
-    if (point != nullptr) j.tail = median_of(tails.at(point->x));
+    if (point != nullptr) j.tail = point->p95;
     if (j.reference > 0) j.ratio = j.value / j.reference;
     out.push_back(j);
   }

@@ -16,7 +16,7 @@ struct Judged {
   double value = 0;      ///< seconds, or bytes per second
   double best = 0;       ///< likewise of its fastest sample
   double reference = 0;  ///< median of the peers' values at the same size
-  double tail = 0;       ///< median of the peers' 95th percentiles there, as seconds; 0 without curves
+  double tail = 0;       ///< seconds that 95 of 100 samples stay below; 0 without a curve
   double ratio = 1;      ///< value / reference
 };
 

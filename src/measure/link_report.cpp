@@ -30,8 +30,8 @@ void add_rows(const cost::HardwareProfile& profile, const cost::Link& link, cons
 }  // namespace
 
 std::string link_coverage_text(const cost::HardwareProfile& profile) {
-  if (profile.links.empty()) return "";
   const auto& c = profile.link_coverage;
+  if (profile.links.empty() || c.rounds == 0) return "";
   auto out =
       core::format("  {} of {} pairs alone, {} of {} rounds of all pairs at once; timer resolution {}\n",
                    c.inside_done + c.leaders_done + c.rest_done, c.inside + c.leaders + c.rest, c.rounds_done,

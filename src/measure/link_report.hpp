@@ -8,7 +8,8 @@
 
 namespace galvatron::measure {
 
-/// Pairs, rounds, sizes that the budget did not reach, and the resolution of the timer. Empty without links.
+/// Pairs, rounds, sizes that the budget did not reach, and the resolution of the timer. Empty where the
+/// profile does not say.
 std::string link_coverage_text(const cost::HardwareProfile& profile);
 
 /// Links that changed since the profile it was compared with; empty when there was none.

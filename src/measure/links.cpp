@@ -130,10 +130,12 @@ class Survey {
 
   /// Plays slots until all are played or only `keep` seconds of the phase are left; returns how many.
   int64_t play(const std::vector<Round>& slots, Pass pass, double keep, int visit = 0) {
+    // However short the time, there is a slot of each tier: without one nothing could be priced.
+    const size_t least = pass == Pass::isolated && visit == 0 ? 2 : 0;
     size_t played = 0;
     for (; played < slots.size(); ++played) {
       const double left = budget_.left() - keep;
-      if (left <= 0) break;
+      if (left <= 0 && (played >= least || budget_.stopped())) break;
       const double fair = std::max(left / directions(slots.size() - played), shortest_direction);
       for (size_t path = 0; path < paths_.size(); ++path)
         bench_.play(slots[played], static_cast<int>(path), pass, tiers_, fair, visit);

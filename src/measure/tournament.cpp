@@ -114,7 +114,13 @@ std::vector<Round> slots_of(const Round& pairs, const std::vector<int>& node_of)
 std::vector<Round> slots_by_worth(const std::vector<int>& node_of, uint64_t seed) {
   const auto members = members_of(node_of);
   auto slots = slots_inside(members);
-  add_slots_across(members, 0, 0, slots);
+  std::vector<Round> leaders;
+  add_slots_across(members, 0, 0, leaders);
+  if (!slots.empty() && !leaders.empty()) {
+    slots.insert(slots.begin() + 1, leaders.front());
+    leaders.erase(leaders.begin());
+  }
+  slots.insert(slots.end(), leaders.begin(), leaders.end());
   size_t most = 0;
   for (const auto& ranks : members) most = std::max(most, ranks.size());
   std::vector<Round> rest;

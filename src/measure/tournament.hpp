@@ -25,10 +25,11 @@ enum class PairKind { inside, leaders, rest };
 /// inside: both on one node. leaders: the first ranks of two nodes. `node_of[rank]`.
 PairKind kind_of(const Pair& pair, const std::vector<int>& node_of);
 
-/// All pairs, in the order in which they are worth measuring alone: those inside a node, those of leaders,
-/// and the rest in an order that depends on the seed alone, so that whatever part of it is played is a fair
-/// sample. Pairs of a slot share no node: each has its nodes' network interface, and inside a node the node's
-/// memory, to itself. There are about ranks · (ranks per node) slots, whatever the number of nodes.
+/// All pairs, in the order in which they are worth measuring alone: a slot of each tier, then those inside a
+/// node, those of leaders, and the rest in an order that depends on the seed alone, so that whatever part of
+/// it is played is a fair sample. Pairs of a slot share no node: each has its nodes' network interface, and
+/// inside a node the node's memory, to itself. There are about ranks · (ranks per node) slots, whatever the
+/// number of nodes.
 std::vector<Round> slots_by_worth(const std::vector<int>& node_of, uint64_t seed);
 
 /// The pairs in as many slots as it takes, in their order; pairs of a slot share no node.

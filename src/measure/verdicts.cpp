@@ -61,10 +61,9 @@ std::string reason(const Judged& j, const Outlier& o, cost::LinkFigure figure) {
 
 /// Whether the samples leave no doubt. Half of the samples of a link that is as good as the others are faster
 /// than what is usual, so a slow one has none. Small messages also wait for processors: of a late link even
-/// the fastest sample must be slower than nearly all of its peers'.
-bool beyond_noise(const Judged& j, const Outlier& o, cost::LinkFigure figure) {
-  const double usual = j.reference * o.median;
-  return figure == cost::LinkFigure::latency ? j.best > std::max(usual, j.tail) : j.best < usual;
+/// the fastest sample must be slower than nearly all of its peers' (`tail`).
+bool beyond_noise(const Judged& j, double usual, double tail, cost::LinkFigure figure) {
+  return figure == cost::LinkFigure::latency ? j.best > std::max(usual, tail) : j.best < usual;
 }
 
 void add_slow_links(const cost::HardwareProfile& profile, const Links& links, cost::LinkFigure figure,
@@ -72,16 +71,19 @@ void add_slow_links(const cost::HardwareProfile& profile, const Links& links, co
   const auto worse = figure == cost::LinkFigure::latency ? Worse::higher : Worse::lower;
   const auto all = judged(profile, links, figure);
   const auto doubted = suspects(profile, all, worse);
-  std::vector<double> ratios, usual;
+  std::vector<double> ratios, usual, tails;
   for (const auto& j : all) {
     const auto& link = profile.links[j.link];
     ratios.push_back(j.ratio);
-    if (!doubted.contains(node_of(profile, link.from)) && !doubted.contains(node_of(profile, link.to)))
-      usual.push_back(j.ratio);
+    if (doubted.contains(node_of(profile, link.from)) || doubted.contains(node_of(profile, link.to)))
+      continue;
+    usual.push_back(j.ratio);
+    tails.push_back(j.tail);
   }
+  if (usual.empty()) return;
   for (const auto& o : doubted.empty() ? slow_ones(ratios, worse) : slow_beside(ratios, usual, worse)) {
     const auto& j = all[static_cast<size_t>(o.index)];
-    if (!beyond_noise(j, o, figure)) continue;
+    if (!beyond_noise(j, j.reference * o.median, median_of(tails), figure)) continue;
     auto& text = slow[j.link];
     text += (text.empty() ? "" : "; ") + reason(j, o, figure);
   }

@@ -134,6 +134,11 @@ class EmulatedCluster:
         shell(f"{self.nodes[i].network()} tc qdisc replace dev eth0 {limit}")
         shell(f"{self.switch.network()} tc qdisc replace dev port{i} {limit}")
 
+    def delay_node(self, i, milliseconds):
+        """What a node sends arrives later. Needs a kernel with netem."""
+        shell(f"{self.nodes[i].network()} tc qdisc replace dev eth0 root netem delay {milliseconds}ms "
+              f"rate {self.rate}mbit")
+
     def slow_link(self, source, target, rate_mbit):
         """What one node sends to one other node."""
         tc = f"{self.nodes[source].network()} tc"
@@ -146,10 +151,12 @@ class EmulatedCluster:
     def mpirun(self, command, timeout, environment=None):
         """Runs a program on all ranks, started on the first node; its exit code and all that it printed."""
         words = ["nsenter", "--target", str(self.nodes[0].pid), "--uts", "--net", "--pid", "--mount", f"--wd={os.getcwd()}",
-                 "--", "env", "TMPDIR=/dev/shm", "timeout", "-k", "5", str(timeout), "mpirun", "--hostfile", f"{self.folder}/hostfile",
-                 "--mca", "plm_rsh_agent", f"{self.folder}/agent", "--mca", "plm_rsh_no_tree_spawn", "1",
-                 "--mca", "btl", "self,vader,tcp", "--mca", "mpi_yield_when_idle", "1", "--bind-to", "none",
-                 "-np", str(sum(self.ranks))]
+                 "--", "env", "TMPDIR=/dev/shm", "timeout", "-k", "5", str(timeout), "mpirun",
+                 "--hostfile", f"{self.folder}/hostfile", "--bind-to", "none", "-np", str(sum(self.ranks))]
+        settings = {"plm": "rsh", "plm_rsh_agent": f"{self.folder}/agent", "plm_rsh_no_tree_spawn": "1",
+                    "btl": "self,vader,tcp", "mpi_yield_when_idle": "1"}
+        for key, value in settings.items():
+            words += ["--mca", key, value]
         for name in environment or {}:
             words += ["-x", name]
         everything = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",

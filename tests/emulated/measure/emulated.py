@@ -37,6 +37,12 @@ def slow_node(test, _):
         return run_test(cluster, test, "FindTheSlowNode", slow_node=1)
 
 
+def late_node(test, _):
+    with EmulatedCluster([1, 1, 1], FAST) as cluster:
+        cluster.delay_node(2, 40)
+        return run_test(cluster, test, "FindTheSlowNode", slow_node=2)
+
+
 def slow_link(test, _):
     with EmulatedCluster([1, 1, 1], FAST) as cluster:
         cluster.slow_link(0, 2, SLOW)
@@ -70,7 +76,8 @@ def profile(_, program):
         return problems and problems + [text]
 
 
-CASES = {"tiers": tiers, "slow_node": slow_node, "slow_link": slow_link, "damage": damage, "profile": profile}
+CASES = {"tiers": tiers, "slow_node": slow_node, "late_node": late_node, "slow_link": slow_link, "damage": damage,
+         "profile": profile}
 
 
 def main():

@@ -94,6 +94,22 @@ TEST(Verdicts, LinksAreJudgedAtEqualSizes) {
   EXPECT_EQ(verdicts[0].to, 1);
 }
 
+TEST(Verdicts, ALateNodeIsFoundAmongFewNodes) {
+  auto profile = pretended_machine(3, 1);
+  for (auto& link : profile.links) {
+    auto& point = link.isolated.points.emplace_back();
+    const double late = link.from == 2 || link.to == 2 ? 20 : 1;
+    point.x = 8;
+    point.seconds = late * link.latency_seconds;
+    point.minimum = 0.8 * point.seconds;
+    point.p95 = 3 * point.seconds;
+  }
+  const auto verdicts = verdicts_of(profile);
+  ASSERT_EQ(verdicts.size(), 1u);
+  EXPECT_EQ(verdicts[0].kind, SlowKind::node);
+  EXPECT_EQ(verdicts[0].host, "host2");
+}
+
 TEST(Verdicts, ALinkThatWasBusyIsNotSlow) {
   auto profile = pretended_machine(4, 1);
   for (auto& link : profile.links) {
