@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/errors.hpp"
 #include "cost/signature.hpp"
@@ -223,6 +224,23 @@ const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program
   return prices_.emplace(key, model_.price(program::lower(layer, context, workspace_), place)).first->second;
 }
 
+/// The moves of a transition repeat after so many ranks: where both layouts cut the samples evenly, ranks
+/// that share a common part of them do not talk to others.
+int64_t LayerPricer::repeats_after(const program::TransitionContext& context) const {
+  const int64_t ranks = context.to.strategy.ranks(), per_node = model_.cluster().ranks_per_node;
+  const int64_t from = context.from.strategy.dp, to = context.to.strategy.dp;
+  if (context.from.samples % from != 0 || context.from.samples % to != 0) return ranks;
+  const int64_t block = ranks / std::gcd(from, to);
+  return per_node % block == 0 || block % per_node == 0 ? block : ranks;
+}
+
+double LayerPricer::floor_seconds(program::TransitionContext context, StagePlace place) {
+  place = {canonical(place.first_rank, context.to.strategy.ranks()), 0};
+  context.rank = repeats_after(context) / 2;
+  const auto price = model_.price(program::transition(context), place);
+  return price.seconds(Phase::forward) + price.seconds(Phase::backward);
+}
+
 const TransitionPrice& LayerPricer::price(const program::TransitionContext& context, StagePlace place) {
   place.first_rank = canonical(place.first_rank, context.to.strategy.ranks());
   place.tie_distance = 0;
@@ -238,9 +256,11 @@ const TransitionPrice& LayerPricer::price(const program::TransitionContext& cont
   auto& price = found->second;
   double most = -1;
   auto each = context;
-  for (each.rank = 0; each.rank < context.to.strategy.ranks(); ++each.rank) {
+  // A stage that does not begin where nodes do lies otherwise for every block.
+  const int64_t end = place.first_rank == 0 ? repeats_after(context) : context.to.strategy.ranks();
+  for (each.rank = 0; each.rank < end; ++each.rank) {
     const auto one = model_.price(program::transition(each), place);
-    price.memory.push_back(one.memory);
+    price.members.push_back(one.memory);
     const double seconds = one.seconds(Phase::forward) + one.seconds(Phase::backward);
     if (seconds <= most) continue;
     most = seconds;

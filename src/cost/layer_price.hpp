@@ -45,7 +45,12 @@ struct LayerPrice {
 /// All ranks of the stage take part; they meet in the exchange, so the slowest one counts.
 struct TransitionPrice {
   LayerPrice slowest;
-  std::vector<program::MemoryNeed> memory;  ///< by rank in the stage
+  /// By rank in the stage. Where the same moves repeat along the stage, of the first ranks only.
+  std::vector<program::MemoryNeed> members;
+
+  const program::MemoryNeed& memory_of(int64_t rank_in_stage) const {
+    return members[static_cast<size_t>(rank_in_stage) % members.size()];
+  }
 };
 
 /// Prices Programs. The profile must outlive it.
@@ -89,6 +94,10 @@ class LayerPricer {
                           StagePlace place);
   /// Of a transition between two layouts in a stage of as many ranks as they have.
   const TransitionPrice& price(const program::TransitionContext& context, StagePlace place);
+  /// Of one rank in the middle: never more than the slowest takes, and found at once.
+  double floor_seconds(program::TransitionContext context, StagePlace place);
+  /// First ranks with equal results lie alike for a stage of so many ranks.
+  int64_t canonical(int64_t first_rank, int64_t ranks) const;
   const CostModel& model() const { return model_; }
   int64_t lowered() const { return lowered_; }  ///< Programs made so far
 
@@ -99,7 +108,7 @@ class LayerPricer {
   using TransitionKey = std::tuple<spec::LayerStrategy, spec::LayerStrategy, int64_t, int64_t, int64_t,
                                    core::DType, StagePlace>;
 
-  int64_t canonical(int64_t first_rank, int64_t ranks) const;
+  int64_t repeats_after(const program::TransitionContext& context) const;
 
   CostModel model_;
   const program::WorkspaceRule& workspace_;

@@ -96,7 +96,7 @@ class PlanPricer {
       int64_t index = 0;
       for (const auto& item : plan::flow_of(plan_, stage)) {
         const auto& need = item.is_transition()
-                               ? transition(item, stage).memory[static_cast<size_t>(member)]
+                               ? transition(item, stage).memory_of(member)
                                : pricer_
                                      .price(model_.layers[static_cast<size_t>(item.layer)],
                                             context_of(item, stage, member), place_of(plan_, stage))

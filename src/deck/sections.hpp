@@ -70,7 +70,10 @@ struct SearchSection {
   std::vector<std::string> schedule = {"1f1b", "gpipe"};
   std::vector<std::string> axes = {"tp", "sp", "cp", "dp"};
   int64_t max_tp = 0;
+  int64_t max_sp = 0;
+  int64_t max_cp = 0;
   int64_t max_pp = 0;
+  bool in_node = false;
   std::vector<int64_t> zero = {0, 1, 2, 3};
   bool recompute = true;
   int64_t trials = 3;

@@ -19,8 +19,8 @@ struct Nearest {
 
 Nearest nearest_of(const SearchContext& context, const std::vector<Task>& tasks, core::WorkQueue& queue) {
   const auto answers = deal(queue, tasks.size(), [&](size_t i) {
-    TaskSolver solver(context, tasks[i], 0);
-    return core::format("{}", solver.possible() ? solver.smallest().memory_bytes : unreachable);
+    const auto smallest = TaskSolver(context, tasks[i], 0).smallest();
+    return core::format("{}", smallest ? smallest->memory_bytes : unreachable);
   });
   Nearest nearest;
   for (size_t i = 0; i < tasks.size(); ++i) {
@@ -50,7 +50,7 @@ class Explainer {
     const SearchContext context{context_.model,   context_.kinds, options,
                                 context_.profile, pricer,         context_.fingerprint};
     Space space = make_space(context_.model, context_.kinds, cluster, options);
-    const auto tasks = make_tasks(space, options);
+    const auto tasks = make_tasks(space, context.model.size(), options);
     return !tasks.empty() && nearest_of(context, tasks, queue_).bytes <= cluster.memory_bytes;
   }
 
@@ -112,7 +112,7 @@ Infeasible explain_infeasible(const SearchContext& context, const spec::ClusterS
   const Nearest nearest = nearest_of(context, tasks, queue);
   GALV_ASSERT(nearest.bytes != unreachable, tasks.size());
   Infeasible result;
-  result.nearest = TaskSolver(context, tasks[nearest.task], 0).smallest();
+  result.nearest = *TaskSolver(context, tasks[nearest.task], 0).smallest();
   result.memory_bytes = cluster.memory_bytes;
   result.short_bytes = nearest.bytes - cluster.memory_bytes;
   const auto& stages = result.nearest.plan.predictions;

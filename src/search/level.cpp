@@ -1,4 +1,5 @@
-// Stage optima on demand, each distinct (table, number of layers per kind) once; bounds from prefix sums.
+// A first plan from an even split gives the limit; bounds of all stretches that can be within it follow; then
+// the lazy split.
 #include "search/level.hpp"
 
 #include <algorithm>
@@ -8,216 +9,247 @@
 namespace galvatron::search {
 namespace {
 
-/// More bounds than this cost more than they save.
-constexpr size_t most_multipliers = 12;
-
-int64_t ceil_div(Wide a, int64_t b) {
-  return static_cast<int64_t>((a + b - 1) / b);
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
 }
 
 }  // namespace
 
-TaskSolver::Level::Level(const SearchContext& context, const Task& task,
-                         const std::vector<StageTable>& tables, int64_t memory_bytes, int32_t zero)
-    : context_(context), task_(task), tables_(tables), memory_bytes_(memory_bytes), zero_(zero) {
-  counts_.assign(static_cast<size_t>(context.kinds.size()), {0});
-  for (const int64_t kind : context.kinds.of_layer)
-    for (size_t k = 0; k < counts_.size(); ++k)
-      counts_[k].push_back(counts_[k].back() + (static_cast<int64_t>(k) == kind ? 1 : 0));
-  for (size_t stage = 0; stage < tables_.size(); ++stage) {
-    const auto equal = [&](const StageTable& t) {
-      return t.fixed_bytes == tables_[stage].fixed_bytes && t.choices == tables_[stage].choices;
-    };
-    same_as_.push_back(std::find_if(tables_.begin(), tables_.end(), equal) - tables_.begin());
+Level::Level(TaskPrices& prices, const TieLevel& tie, int64_t memory_bytes, PathCounts& counts)
+    : prices_(prices),
+      kinds_(prices.context().kinds.of_layer),
+      stages_(prices.task().pool->stages),
+      micros_(prices.task().micros),
+      memory_bytes_(memory_bytes - prices.context().pricer.model().reserve_bytes()),
+      counts_(counts),
+      stretches_(kinds_, static_cast<int64_t>(kinds_.size()) - stages_ + 1) {
+  least_boundary_ = unreachable;
+  for (int32_t layout = 0; layout < prices.layouts(); ++layout) {
+    least_boundary_ = std::min(least_boundary_, prices.boundary_bytes(layout));
+    most_boundary_ = std::max(most_boundary_, prices.boundary_bytes(layout));
   }
-  allow_choices();
+  make_tables(tie);
 }
 
-void TaskSolver::Level::allow_choices() {
-  const Division& division = *task_.division;
-  const Kinds& kinds = context_.kinds;
-  const auto first = kinds.of_layer.front(), last = kinds.of_layer.back();
-  for (int64_t kind = 0; kind < kinds.size(); ++kind) {
-    const auto& strategies = division.choices[static_cast<size_t>(kind)];
-    auto& allowed = allowed_.emplace_back();
-    for (size_t i = 0; i < strategies.size(); ++i)
-      if (zero_ == untied || (kind != first && kind != last) || strategies[i].zero == zero_)
-        allowed.push_back(static_cast<int64_t>(i));
+void Level::make_tables(const TieLevel& tie) {
+  const auto lanes = plan::make_schedule(prices_.task().schedule, prices_.task().pipeline());
+  fastest_.assign(static_cast<size_t>(prices_.context().kinds.size()), unreachable);
+  for (int64_t stage = 0; stage < stages_; ++stage) {
+    const size_t place = prices_.place_of(stage);
+    const int64_t slots = plan::in_flight(lanes[static_cast<size_t>(stage)]);
+    const auto found = std::find_if(tables_.begin(), tables_.end(), [&](const Table& table) {
+      return table.place == place && table.slots == slots;
+    });
+    table_of_.push_back(static_cast<size_t>(found - tables_.begin()));
+    if (found != tables_.end()) continue;
+    Table table{place, slots, {}, nullptr};
+    for (size_t kind = 0; kind < fastest_.size(); ++kind) {
+      table.options.push_back(prices_.options(place, static_cast<int64_t>(kind), slots, tie));
+      for (const Option& option : table.options.back())
+        fastest_[kind] = std::min(fastest_[kind], option.time);
+    }
+    tables_.push_back(std::move(table));
   }
 }
 
-int64_t TaskSolver::Level::count_of(int64_t kind, int64_t first, int64_t last) const {
-  const auto& counts = counts_[static_cast<size_t>(kind)];
-  return counts[static_cast<size_t>(last + 1)] - counts[static_cast<size_t>(first)];
+SplitProblem Level::split_problem() const {
+  return {stages_, static_cast<int64_t>(kinds_.size()), micros_, prices_.layouts()};
 }
 
-std::vector<LayerGroup> TaskSolver::Level::groups_of(int64_t stage, int64_t first, int64_t last) const {
-  std::vector<LayerGroup> groups;
-  for (int64_t kind = 0; kind < context_.kinds.size(); ++kind) {
-    const auto k = static_cast<size_t>(kind);
-    LayerGroup group;
-    group.count = count_of(kind, first, last);
-    for (const int64_t i : allowed_[k])
-      group.choices.push_back(tables_[static_cast<size_t>(stage)].choices[k][static_cast<size_t>(i)]);
-    groups.push_back(std::move(group));
-  }
-  return groups;
+int64_t Level::budget_of(const StageCase& one) const {
+  const auto boundary = [&](int32_t layout) {
+    return layout == any_layout ? most_boundary_ : prices_.boundary_bytes(layout);
+  };
+  int64_t budget = memory_bytes_;
+  if (one.stage > 0) budget -= boundary(one.enters);
+  if (one.stage + 1 < stages_) budget -= boundary(one.leaves);
+  return budget;
 }
 
-const std::optional<StageOptimum>& TaskSolver::Level::optimum(int64_t stage, int64_t first, int64_t last) {
-  std::vector<int64_t> counts;
-  for (int64_t kind = 0; kind < context_.kinds.size(); ++kind) counts.push_back(count_of(kind, first, last));
-  const auto [found, fresh] = optima_.try_emplace({same_as_[static_cast<size_t>(stage)], std::move(counts)});
+/// Messages that the stage receives, in nanoseconds per step.
+int64_t Level::fixed_time(const StageCase& one) const {
+  int64_t time = 0;
+  if (one.stage > 0) time += prices_.message_time(one.stage - 1, one.stage, one.enters);
+  if (one.stage + 1 < stages_) time += prices_.message_time(one.stage, one.stage + 1, one.leaves);
+  return time;
+}
+
+/// u = t + ⌈g / m⌉ per micro-batch, from nanoseconds per step.
+int64_t Level::value_of(const StageCase& one, int64_t time) const {
+  return ceil_div(time + fixed_time(one), micros_);
+}
+
+int64_t Level::least(int64_t stage, int64_t first, int64_t last) const {
+  const auto& bounds = *table_of(stage).bounds;
+  if (last - first + 1 > bounds.longest()) return unreachable;
+  const int64_t time = bounds.least(stretches_.of(first, last));
+  return time == unreachable ? unreachable : ceil_div(time, micros_);
+}
+
+int64_t Level::bound(const StageCase& one) const {
+  const auto& bounds = *table_of(one.stage).bounds;
+  if (one.last - one.first + 1 > bounds.longest()) return unreachable;
+  const int32_t stretch = stretches_.of(one.first, one.last);
+  int64_t time = one.leaves == any_layout ? bounds.least(stretch) : bounds.leaving(stretch, one.leaves);
+  if (one.enters != any_layout) time = std::max(time, bounds.entering(stretch, one.enters));
+  return time == unreachable ? unreachable : value_of(one, time);
+}
+
+int64_t Level::exact(const StageCase& one) {
+  const auto& path = path_of(one);
+  return path ? value_of(one, path->time) : unreachable;
+}
+
+const std::optional<Path>& Level::path_of(const StageCase& one) {
+  const int64_t budget = budget_of(one);
+  const PathKey key{table_of_[static_cast<size_t>(one.stage)], stretches_.of(one.first, one.last), one.enters,
+                    one.leaves, budget};
+  const auto [found, fresh] = paths_.try_emplace(key);
   if (fresh) {
-    found->second = solve_stage(groups_of(stage, first, last), budget_of(stage, last - first + 1));
+    found->second = solve(one, budget);
     if (found->second) exact_ = exact_ && found->second->exact;
   }
   return found->second;
 }
 
-int64_t TaskSolver::Level::budget_of(int64_t stage, int64_t layers) const {
-  return memory_bytes_ - tables_[static_cast<size_t>(stage)].fixed_bytes[static_cast<size_t>(layers)];
+PathProblem Level::problem_of(const StageCase& one, int64_t budget) const {
+  PathProblem problem;
+  for (int64_t layer = one.first; layer <= one.last; ++layer)
+    problem.layers.push_back(
+        {&table_of(one.stage).options[static_cast<size_t>(kinds_[static_cast<size_t>(layer)])], any_layout});
+  problem.layers.back().leaves = one.leaves;
+  problem.enters = one.enters;
+  problem.budget = budget;
+  return problem;
 }
 
-/// u = t + ⌈g / m⌉ per micro-batch, from nanoseconds per step.
-int64_t TaskSolver::Level::value_of(int64_t stage, int64_t time) const {
-  return ceil_div(Wide{time} + tables_[static_cast<size_t>(stage)].fixed_time, task_.micros);
-}
-
-/// Slopes of the choices' trade of time for bytes, spread evenly over those that occur.
-void TaskSolver::Level::pick_multipliers() {
-  std::vector<Multiplier> all;
-  for (size_t k = 0; k < allowed_.size(); ++k)
-    for (const int64_t a : allowed_[k])
-      for (const int64_t b : allowed_[k]) {
-        const Choice &x = tables_.front().choices[k][static_cast<size_t>(a)],
-                     &y = tables_.front().choices[k][static_cast<size_t>(b)];
-        if (x.bytes > y.bytes && x.time < y.time) all.push_back({y.time - x.time, x.bytes - y.bytes});
-      }
-  std::sort(all.begin(), all.end(), [](const Multiplier& a, const Multiplier& b) {
-    return Wide{a.cost} * b.saved < Wide{b.cost} * a.saved;
-  });
-  const size_t stride = std::max<size_t>(1, (all.size() + most_multipliers - 1) / most_multipliers);
-  for (size_t i = 0; i < all.size(); i += stride) multipliers_.push_back(all[i]);
-}
-
-void TaskSolver::Level::sum_prefixes() {
-  const auto least = [&](size_t stage, size_t kind, const auto& measure) {
-    auto best = measure(tables_[stage].choices[kind][static_cast<size_t>(allowed_[kind].front())]);
-    for (const int64_t i : allowed_[kind])
-      best = std::min(best, measure(tables_[stage].choices[kind][static_cast<size_t>(i)]));
-    return best;
-  };
-  for (size_t stage = 0; stage < tables_.size(); ++stage) {
-    Prefixes sums{{0}, {0}, std::vector<std::vector<Wide>>(multipliers_.size(), {0})};
-    for (const int64_t layer_kind : context_.kinds.of_layer) {
-      const auto kind = static_cast<size_t>(layer_kind);
-      sums.time.push_back(sums.time.back() + least(stage, kind, [](const Choice& c) { return c.time; }));
-      sums.bytes.push_back(sums.bytes.back() + least(stage, kind, [](const Choice& c) { return c.bytes; }));
-      for (size_t l = 0; l < multipliers_.size(); ++l)
-        sums.value[l].push_back(sums.value[l].back() + least(stage, kind, [&](const Choice& c) {
-                                  return Wide{c.time} * multipliers_[l].saved +
-                                         Wide{c.bytes} * multipliers_[l].cost;
-                                }));
-    }
-    prefixes_.push_back(std::move(sums));
+/// Of one or two layers it matters whether there is a transition among them: it needs an activation more.
+std::optional<Path> Level::solve(const StageCase& one, int64_t budget) {
+  auto& ways = prices_.ways(table_of(one.stage).place);
+  PathProblem problem = problem_of(one, budget);
+  const auto layers = static_cast<int32_t>(problem.layers.size());
+  problem.flows = std::min(layers, 2);
+  auto best = best_path(problem, ways, counts_);
+  if (layers > 2) return best;
+  problem.flows = layers - 1;
+  for (int32_t layout = 0; layout < ways.layouts(); ++layout) {
+    const auto differs = [&](int32_t other) { return other != any_layout && other != layout; };
+    if (differs(one.enters) || differs(one.leaves)) continue;
+    for (PathLayer& layer : problem.layers) layer.leaves = layout;
+    auto single = best_path(problem, ways, counts_, best ? best->time : unreachable);
+    if (single) best = std::move(single);
   }
+  return best;
 }
 
-int64_t TaskSolver::Level::least_work(int64_t stage, int64_t first, int64_t last) const {
-  int64_t most = 0;
-  for (size_t k = 0; k < allowed_.size(); ++k) {
-    if (count_of(static_cast<int64_t>(k), first, last) == 0) continue;
+/// The value of a split with each stage at its optimum for whatever the one before hands it.
+int64_t Level::chain(const std::vector<plan::StageLayers>& stages) {
+  int64_t sum = 0, largest = 0;
+  StageCase one;
+  for (size_t s = 0; s < stages.size(); ++s) {
+    one = {static_cast<int64_t>(s), stages[s].first, stages[s].last, one.leaves, any_layout};
+    if (s == 0) one.enters = any_layout;
+    const auto& path = path_of(one);
+    if (!path) return unreachable;
+    const auto& options =
+        table_of(one.stage).options[static_cast<size_t>(kinds_[static_cast<size_t>(one.last)])];
+    one.leaves = options[static_cast<size_t>(path->picks.back())].layout;
+    const int64_t value = value_of(one, path->time);
+    sum += value;
+    largest = std::max(largest, value);
+  }
+  return sum + (micros_ - 1) * largest;
+}
+
+/// The worth of a plan that is easy to find; unreachable when it does not fit.
+int64_t Level::first_limit() {
+  std::vector<int64_t> before = {0};
+  for (const int64_t kind : kinds_) before.push_back(before.back() + fastest_[static_cast<size_t>(kind)]);
+  const auto time = [&](int64_t, int64_t first, int64_t last) {
+    return before[static_cast<size_t>(last + 1)] - before[static_cast<size_t>(first)];
+  };
+  return chain(flattest_split(split_problem(), time));
+}
+
+/// Stretches beyond so many layers make any split worth more than the limit.
+int64_t Level::longest_within(int64_t limit) const {
+  const auto layers = static_cast<int64_t>(kinds_.size());
+  const int64_t most = layers - stages_ + 1;
+  if (limit == unreachable) return most;
+  std::vector<int64_t> before = {0};
+  for (const int64_t kind : kinds_) before.push_back(before.back() + fastest_[static_cast<size_t>(kind)]);
+  for (int64_t length = 1; length <= most; ++length) {
     int64_t least = unreachable;
-    for (const int64_t i : allowed_[k])
-      least = std::min(least, tables_[static_cast<size_t>(stage)].choices[k][static_cast<size_t>(i)].work);
-    most = std::max(most, least);
+    for (int64_t first = 0; first + length <= layers; ++first)
+      least =
+          std::min(least, before[static_cast<size_t>(first + length)] - before[static_cast<size_t>(first)]);
+    if (before.back() / micros_ + (micros_ - 1) * (least / micros_) > limit) return length - 1;
   }
   return most;
 }
 
-int64_t TaskSolver::Level::bound(int64_t stage, int64_t first, int64_t last) const {
-  const auto& sums = prefixes_[static_cast<size_t>(stage)];
-  const auto begin = static_cast<size_t>(first), end = static_cast<size_t>(last + 1);
-  const int64_t budget = budget_of(stage, last - first + 1) - least_work(stage, first, last);
-  if (sums.bytes[end] - sums.bytes[begin] > budget) return unreachable;
-  int64_t time = sums.time[end] - sums.time[begin];
-  for (size_t l = 0; l < multipliers_.size(); ++l) {
-    const Wide value = sums.value[l][end] - sums.value[l][begin] - Wide{multipliers_[l].cost} * budget;
-    if (value > 0) time = std::max(time, ceil_div(value, multipliers_[l].saved));
+std::optional<Split> Level::split(int64_t limit) {
+  for (const int64_t time : fastest_)
+    if (time == unreachable) return std::nullopt;
+  limit = std::min(limit, first_limit());
+  const int64_t longest = longest_within(limit);
+  for (Table& table : tables_) {
+    const int64_t boundaries = std::min<int64_t>(stages_ - 1, 1) * least_boundary_;
+    if (!table.bounds)
+      table.bounds = std::make_unique<StageBounds>(stretches_, table.options, prices_.ways(table.place),
+                                                   memory_bytes_ - boundaries);
+    if (table.bounds->longest() < longest) table.bounds->fill(longest);
   }
-  return value_of(stage, time);
+  return best_split(split_problem(), *this, limit);
 }
 
-std::optional<Split> TaskSolver::Level::split() {
-  for (const auto& allowed : allowed_)
-    if (allowed.empty()) return std::nullopt;
-  if (prefixes_.empty()) {
-    pick_multipliers();
-    sum_prefixes();
-  }
-  const SplitProblem problem{task_.division->stages, context_.model.size(), task_.micros};
-  return best_split(
-      problem, [&](int64_t stage, int64_t first, int64_t last) { return bound(stage, first, last); },
-      [&](int64_t stage, int64_t first, int64_t last) {
-        const auto& best = optimum(stage, first, last);
-        return best ? value_of(stage, best->time) : unreachable;
-      });
-}
-
-plan::Plan TaskSolver::Level::empty_plan() const {
-  plan::Plan plan;
-  plan.world = task_.division->stages * task_.division->degrees.ranks();
-  plan.batch = task_.batch;
-  plan.microbatches = task_.micros;
-  plan.schedule = task_.schedule;
-  plan.layers.resize(static_cast<size_t>(context_.model.size()));
-  plan.model_fingerprint = context_.fingerprint;
-  return plan;
-}
-
-/// Layers of a kind take their picks in the order of the choices: few, long runs of equal layers.
-void TaskSolver::Level::take(const StageOptimum& optimum, plan::StageLayers range, plan::Plan& plan) const {
-  plan.stages.push_back(range);
-  auto picks = optimum.picks;
-  for (int64_t layer = range.first; layer <= range.last; ++layer) {
-    const auto kind = static_cast<size_t>(context_.kinds.of_layer[static_cast<size_t>(layer)]);
-    const auto pick =
-        std::find_if(picks[kind].begin(), picks[kind].end(), [](const Pick& p) { return p.count > 0; });
-    GALV_ASSERT(pick != picks[kind].end(), layer);
-    --pick->count;
-    const auto choice = allowed_[kind][static_cast<size_t>(pick->choice)];
-    plan.layers[static_cast<size_t>(layer)] = task_.division->choices[kind][static_cast<size_t>(choice)];
+void take(const Path& path, const std::vector<std::vector<Option>>& options, int64_t first, int64_t last,
+          const TaskPrices& prices, plan::Plan& plan) {
+  for (int64_t layer = first; layer <= last; ++layer) {
+    const int64_t kind = prices.context().kinds.of_layer[static_cast<size_t>(layer)];
+    const auto pick = static_cast<size_t>(path.picks[static_cast<size_t>(layer - first)]);
+    plan.layers[static_cast<size_t>(layer)] =
+        prices.strategy(kind, options[static_cast<size_t>(kind)][pick].choice);
   }
 }
 
-std::optional<plan::Plan> TaskSolver::Level::plan(const std::vector<plan::StageLayers>& stages) {
-  plan::Plan plan = empty_plan();
-  for (size_t s = 0; s < stages.size(); ++s) {
-    const auto& best = optimum(static_cast<int64_t>(s), stages[s].first, stages[s].last);
-    if (!best) return std::nullopt;
-    take(*best, stages[s], plan);
+std::optional<plan::Plan> Level::plan(const Split& split) {
+  plan::Plan plan = empty_plan(prices_.context(), prices_.task());
+  plan.stages = split.stages;
+  for (size_t s = 0; s < split.stages.size(); ++s) {
+    const StageCase one = split.stage(s);
+    const auto& path = path_of(one);
+    if (!path) return std::nullopt;
+    take(*path, table_of(one.stage).options, one.first, one.last, prices_, plan);
   }
   return plan;
 }
 
-plan::Plan TaskSolver::Level::smallest() {
-  std::map<std::pair<int64_t, std::vector<int64_t>>, StageOptimum> known;
-  const auto least = [&](int64_t stage, int64_t first, int64_t last) -> const StageOptimum& {
-    std::vector<int64_t> counts;
-    for (int64_t kind = 0; kind < context_.kinds.size(); ++kind)
-      counts.push_back(count_of(kind, first, last));
-    const auto [found, fresh] = known.try_emplace({same_as_[static_cast<size_t>(stage)], std::move(counts)});
-    if (fresh) found->second = least_memory(groups_of(stage, first, last));
-    return found->second;
+/// A stage's least memory does not ask what comes in: the transition that it may need is charged afterwards,
+/// when the plan is priced.
+std::optional<plan::Plan> Level::smallest() {
+  for (const int64_t time : fastest_)
+    if (time == unreachable) return std::nullopt;
+  std::map<std::pair<size_t, int32_t>, std::optional<Path>> known;
+  const auto lightest = [&](int64_t stage, int64_t first, int64_t last) -> const Path& {
+    const size_t table = table_of_[static_cast<size_t>(stage)];
+    const auto [found, fresh] = known.try_emplace({table, stretches_.of(first, last)});
+    if (fresh) {
+      auto problem = problem_of({stage, first, last, any_layout, any_layout}, 0);
+      found->second = lightest_path(problem, prices_.ways(tables_[table].place));
+    }
+    GALV_ASSERT(found->second.has_value(), stage, first, last);
+    return *found->second;
   };
-  const SplitProblem problem{task_.division->stages, context_.model.size(), task_.micros};
-  const Split split = flattest_split(problem, [&](int64_t stage, int64_t first, int64_t last) {
-    return least(stage, first, last).bytes + memory_bytes_ - budget_of(stage, last - first + 1);
+  plan::Plan plan = empty_plan(prices_.context(), prices_.task());
+  plan.stages = flattest_split(split_problem(), [&](int64_t stage, int64_t first, int64_t last) {
+    return lightest(stage, first, last).bytes;
   });
-  plan::Plan plan = empty_plan();
-  for (size_t s = 0; s < split.stages.size(); ++s)
-    take(least(static_cast<int64_t>(s), split.stages[s].first, split.stages[s].last), split.stages[s], plan);
+  for (size_t s = 0; s < plan.stages.size(); ++s) {
+    const auto [first, last] = plan.stages[s];
+    take(lightest(static_cast<int64_t>(s), first, last), table_of(static_cast<int64_t>(s)).options, first,
+         last, prices_, plan);
+  }
   return plan;
 }
 

@@ -1,66 +1,76 @@
 #pragma once
-// A task at one ZeRO level of its tied table: with that fixed, the first and the last stage no longer depend
-// on each other.
+// The stages of a task at one level of its tied table: with that fixed, the first and the last stage no
+// longer depend on each other. Optima are found on demand, each distinct one once.
 
-#include "search/task.hpp"
+#include <memory>
+
+#include "search/split.hpp"
+#include "search/stage_bounds.hpp"
+#include "search/task_prices.hpp"
 
 namespace galvatron::search {
 
-__extension__ using Wide = __int128;
-
-class TaskSolver::Level {
+class Level final : public StageValues {
  public:
-  static constexpr int32_t untied = -1;
+  /// `memory_bytes` per rank. The prices must outlive it.
+  Level(TaskPrices& prices, const TieLevel& tie, int64_t memory_bytes, PathCounts& counts);
 
-  Level(const SearchContext& context, const Task& task, const std::vector<StageTable>& tables,
-        int64_t memory_bytes, int32_t zero);
-
-  /// The best split under the surrogate; nothing when none fits.
-  std::optional<Split> split();
-  /// The plan of a split with each stage at its optimum; nothing when a stage does not fit.
-  std::optional<plan::Plan> plan(const std::vector<plan::StageLayers>& stages);
-  /// The plan whose fullest rank takes the least memory.
-  plan::Plan smallest();
-
-  int64_t solves() const { return static_cast<int64_t>(optima_.size()); }
+  /// The best split worth at most `limit`; nothing when there is none.
+  std::optional<Split> split(int64_t limit);
+  /// The plan of a split; nothing when a stage does not fit.
+  std::optional<plan::Plan> plan(const Split& split);
+  /// The plan whose fullest rank takes the least memory; nothing when a kind has no option.
+  std::optional<plan::Plan> smallest();
   bool exact() const { return exact_; }
 
+  int64_t least(int64_t stage, int64_t first, int64_t last) const override;
+  int64_t bound(const StageCase& one) const override;
+  int64_t exact(const StageCase& one) override;
+
  private:
-  /// Sums over layers before each one, for bounds in constant time.
-  struct Prefixes {
-    std::vector<int64_t> time, bytes;
-    std::vector<std::vector<Wide>> value;  ///< per multiplier
+  /// What stages with equally many micro-batches in flight at like places choose from.
+  struct Table {
+    size_t place = 0;
+    int64_t slots = 1;
+    std::vector<std::vector<Option>> options;  ///< per kind
+    std::unique_ptr<StageBounds> bounds;
   };
-  struct Multiplier {
-    int64_t cost = 0, saved = 1;
+  struct PathKey {
+    size_t table = 0;
+    int32_t stretch = 0;
+    int32_t enters = any_layout, leaves = any_layout;
+    int64_t budget = 0;
+    auto operator<=>(const PathKey&) const = default;
   };
 
-  std::vector<LayerGroup> groups_of(int64_t stage, int64_t first, int64_t last) const;
-  const std::optional<StageOptimum>& optimum(int64_t stage, int64_t first, int64_t last);
-  /// Memory for the layers of a stage that has so many.
-  int64_t budget_of(int64_t stage, int64_t layers) const;
-  int64_t value_of(int64_t stage, int64_t time) const;
-  int64_t bound(int64_t stage, int64_t first, int64_t last) const;
-  void allow_choices();
-  void pick_multipliers();
-  void sum_prefixes();
-  int64_t least_work(int64_t stage, int64_t first, int64_t last) const;
-  int64_t count_of(int64_t kind, int64_t first, int64_t last) const;
-  void take(const StageOptimum& optimum, plan::StageLayers range, plan::Plan& plan) const;
-  plan::Plan empty_plan() const;
+  void make_tables(const TieLevel& tie);
+  const Table& table_of(int64_t stage) const { return tables_[table_of_[static_cast<size_t>(stage)]]; }
+  int64_t budget_of(const StageCase& one) const;
+  int64_t fixed_time(const StageCase& one) const;
+  int64_t value_of(const StageCase& one, int64_t time) const;
+  const std::optional<Path>& path_of(const StageCase& one);
+  std::optional<Path> solve(const StageCase& one, int64_t budget);
+  PathProblem problem_of(const StageCase& one, int64_t budget) const;
+  int64_t first_limit();
+  int64_t longest_within(int64_t limit) const;
+  int64_t chain(const std::vector<plan::StageLayers>& stages);
+  SplitProblem split_problem() const;
 
-  const SearchContext& context_;
-  const Task& task_;
-  const std::vector<StageTable>& tables_;
-  int64_t memory_bytes_;
-  int32_t zero_;
-  std::vector<std::vector<int64_t>> allowed_;  ///< per kind: indices of the division's choices
-  std::vector<std::vector<int64_t>> counts_;   ///< per kind: layers of it before each layer
-  std::vector<Multiplier> multipliers_;
-  std::vector<Prefixes> prefixes_;  ///< per stage
-  std::vector<int64_t> same_as_;    ///< per stage: the first stage with an equal table
-  std::map<std::pair<int64_t, std::vector<int64_t>>, std::optional<StageOptimum>> optima_;
+  TaskPrices& prices_;
+  const std::vector<int64_t>& kinds_;  ///< of every layer
+  int64_t stages_, micros_, memory_bytes_;
+  PathCounts& counts_;
+  Stretches stretches_;
+  std::vector<Table> tables_;
+  std::vector<size_t> table_of_;  ///< per stage
+  int64_t least_boundary_ = 0, most_boundary_ = 0;
+  std::map<PathKey, std::optional<Path>> paths_;
+  std::vector<int64_t> fastest_;  ///< per kind: least time of any option
   bool exact_ = true;
 };
+
+/// Puts the picks of a path into the plan.
+void take(const Path& path, const std::vector<std::vector<Option>>& options, int64_t first, int64_t last,
+          const TaskPrices& prices, plan::Plan& plan);
 
 }  // namespace galvatron::search

@@ -20,7 +20,10 @@ struct SearchOptions {
   std::vector<plan::ScheduleKind> schedules = {plan::ScheduleKind::one_f_one_b, plan::ScheduleKind::gpipe};
   std::vector<spec::Axis> axes = {spec::Axis::tp, spec::Axis::sp, spec::Axis::cp, spec::Axis::dp};
   int64_t max_tp = 0;  ///< 0 = any
-  int64_t max_pp = 0;  ///< 0 = any
+  int64_t max_sp = 0;
+  int64_t max_cp = 0;
+  int64_t max_pp = 0;
+  bool in_node = false;  ///< the ranks of tp · sp stay on one node
   std::vector<int32_t> zero = {0, 1, 2, 3};
   std::vector<spec::Recompute> recompute = {spec::Recompute::none, spec::Recompute::full};
   core::DType dtype = core::DType::f32;

@@ -174,7 +174,8 @@ std::string space_tree(const Space& space, const Kinds& kinds) {
     stages = division.stages;
     std::vector<std::string> parts;
     for (size_t kind = 0; kind < division.choices.size(); ++kind)
-      parts.push_back(format("{} {}", kinds.specs[kind].kind, division.choices[kind].size()));
+      if (!division.choices[kind].empty())
+        parts.push_back(format("{} {}", kinds.specs[kind].kind, division.choices[kind].size()));
     out += format("    {}: {}\n", spec::to_string(division.degrees), core::join(parts, ", "));
   }
   std::vector<Row> rows = {{"cut", "at", "because"}};

@@ -13,101 +13,194 @@ namespace {
 
 struct Family {
   const char* name;
-  bool (*holds)(const Division& division, int32_t zero);
+  bool (*holds)(const spec::LayerStrategy& s, int64_t stages);
 };
+
+bool is_plain(const spec::LayerStrategy& s) {
+  return s.sp == 1 && s.cp == 1;
+}
 
 constexpr Family families[] = {
-    {"pure dp", [](const Division& d,
-                   int32_t zero) { return d.stages == 1 && d.degrees.dp == d.degrees.ranks() && zero == 0; }},
-    {"zero3", [](const Division& d,
-                 int32_t zero) { return d.stages == 1 && d.degrees.dp == d.degrees.ranks() && zero == 3; }},
-    {"tp", [](const Division& d,
-              int32_t zero) { return d.stages == 1 && d.degrees.tp == d.degrees.ranks() && zero == 0; }},
-    {"pp", [](const Division& d, int32_t zero) { return d.degrees.ranks() == 1 && zero == 0; }},
-    {"3-D", [](const Division&, int32_t) { return true; }},
+    {"pure dp", [](const spec::LayerStrategy& s,
+                   int64_t stages) { return stages == 1 && s.dp == s.ranks() && s.zero == 0; }},
+    {"zero3", [](const spec::LayerStrategy& s,
+                 int64_t stages) { return stages == 1 && s.dp == s.ranks() && s.zero == 3; }},
+    {"tp", [](const spec::LayerStrategy& s,
+              int64_t stages) { return stages == 1 && s.tp == s.ranks() && s.zero == 0; }},
+    {"pp", [](const spec::LayerStrategy& s, int64_t) { return s.ranks() == 1; }},
+    {"3-D", [](const spec::LayerStrategy& s, int64_t) { return is_plain(s); }},
+    {"uniform", [](const spec::LayerStrategy&, int64_t) { return true; }},
 };
+constexpr size_t family_count = std::size(families);
 
+/// A uniform plan that may be the best of its families.
 struct Entry {
-  size_t family = 0;
-  plan::UniformPlan wish;
+  Task task;
+  spec::LayerStrategy strategy;
+  int64_t bound = 0;  ///< no faster than this, nanoseconds per step
+  bool member[family_count] = {};
 };
 
-/// Every member of every family; what is not legal comes out later.
-std::vector<Entry> entries_of(const SearchContext& context, const Space& space) {
-  std::vector<Entry> entries;
-  for (size_t family = 0; family < std::size(families); ++family)
-    for (const Division& division : space.divisions)
-      for (const int32_t zero : context.options.zero) {
-        if (!families[family].holds(division, zero)) continue;
-        if (zero > 0 && division.degrees.tp == division.degrees.ranks()) continue;  // nothing to shard over
-        for (const auto recompute : context.options.recompute)
-          for (const int64_t batch : context.options.batches)
-            for (int64_t micros = 1; micros <= batch; ++micros) {
-              if (batch % micros != 0 || batch / micros < division.degrees.dp) continue;
-              Entry entry{family, {}};
-              auto& wish = entry.wish;
-              wish.world = space.ranks;
-              wish.batch = batch;
-              wish.pp = division.stages;
-              wish.tp = division.degrees.tp;
-              wish.dp = division.degrees.dp;
-              wish.zero = zero;
-              wish.recompute = recompute;
-              wish.microbatches = micros;
-              entries.push_back(entry);
-            }
-      }
-  return entries;
-}
+/// The best of a family so far.
+struct Best {
+  std::optional<size_t> entry;
+  int64_t step_ns = 0;
+};
 
-/// Nothing when the plan is not legal.
-std::optional<Candidate> price(const SearchContext& context, const plan::UniformPlan& wish) {
-  try {
-    const auto plan = plan::plan_by_hand(wish, context.model);
-    const auto price = cost::price_plan(plan, context.model, context.options.dtype, context.pricer);
-    Candidate candidate;
-    candidate.plan = cost::with_predictions(plan, price, context.profile);
-    candidate.step_ns = static_cast<int64_t>(price.step_seconds * 1e9 + 0.5);
-    candidate.memory_bytes = price.memory_bytes();
-    return candidate;
-  } catch (const core::UserError&) {
-    return std::nullopt;
+class Families {
+ public:
+  Families(const SearchContext& context, const Space& space, int64_t memory_bytes, core::WorkQueue& queue)
+      : context_(context), space_(space), memory_bytes_(memory_bytes), queue_(queue) {}
+
+  std::vector<Restricted> run() {
+    list_entries();
+    bound_entries();
+    for (size_t begin = 0; begin < entries_.size(); begin += round_size) {
+      std::vector<size_t> round;
+      for (size_t i = begin; i < std::min(begin + round_size, entries_.size()); ++i)
+        if (may_win(entries_[i])) round.push_back(i);
+      if (!round.empty()) price_round(round);
+    }
+    std::vector<Restricted> result;
+    for (size_t family = 0; family < family_count; ++family) {
+      Restricted restricted{families[family].name, std::nullopt, {}};
+      if (best_[family].entry)
+        restricted.best = price(entries_[*best_[family].entry]);
+      else
+        restricted.why_not = legal_[family] ? "does not fit" : "not in the space";
+      result.push_back(std::move(restricted));
+    }
+    return result;
   }
-}
+
+ private:
+  /// Entries priced between two looks at the best so far; the same for any number of workers.
+  static constexpr size_t round_size = 32;
+
+  void list_entries() {
+    const auto last = static_cast<size_t>(context_.kinds.of_layer.back());
+    for (const Pool& pool : space_.pools)
+      for (const auto& strategy : pool.choices[last]) {
+        if (!std::all_of(pool.choices.begin(), pool.choices.end(), [&](const auto& choices) {
+              return std::binary_search(choices.begin(), choices.end(), strategy);
+            }))
+          continue;
+        for (const int64_t batch : context_.options.batches)
+          for (int64_t micros = 1; micros <= batch; ++micros) {
+            if (batch % micros != 0 || batch / micros < strategy.dp) continue;
+            Entry entry;
+            entry.task.batch = batch;
+            entry.task.micros = micros;
+            entry.task.pool = &pool;
+            entry.strategy = strategy;
+            for (size_t family = 0; family < family_count; ++family)
+              entry.member[family] = families[family].holds(strategy, pool.stages);
+            for (size_t family = 0; family < family_count; ++family) legal_[family] |= entry.member[family];
+            entries_.push_back(entry);
+          }
+      }
+  }
+
+  void bound_entries() {
+    const auto answers = deal(queue_, entries_.size(), [&](size_t i) {
+      return core::format("{}", holds_too_much(entries_[i])
+                                    ? unreachable
+                                    : quick_bound(context_, entries_[i].task, entries_[i].strategy));
+    });
+    std::vector<Entry> kept;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      entries_[i].bound = numbers_of(answers[i]).at(0);
+      if (entries_[i].bound != unreachable) kept.push_back(entries_[i]);
+    }
+    entries_ = std::move(kept);
+    std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+      return faster(a.bound, a.task.batch, b.bound, b.task.batch);
+    });
+  }
+
+  /// Parameters, gradients and moments alone exceed the memory, whatever the micro-batch: layers are spread
+  /// over the stages, so some stage has at least its part.
+  bool holds_too_much(const Entry& entry) const {
+    if (memory_bytes_ <= 0) return false;
+    int64_t sum = 0;
+    for (const int64_t kind : context_.kinds.of_layer) {
+      const auto& spec = context_.kinds.specs[static_cast<size_t>(kind)];
+      // Tied tables are stored once or twice, depending on the stages: they are left out.
+      if (context_.model.tied() && (spec.kind == "embedding" || spec.kind == "head")) continue;
+      Task task = entry.task;
+      task.batch = entry.strategy.dp;
+      task.micros = 1;
+      const auto context = context_of(context_.model, spec, entry.strategy, task, context_.options.dtype);
+      sum += context_.pricer.price(spec, context, {}).memory.persistent_bytes();
+    }
+    return sum / entry.task.pool->stages > memory_bytes_;
+  }
+
+  bool may_win(const Entry& entry) const {
+    for (size_t family = 0; family < family_count; ++family)
+      if (entry.member[family] && (!best_[family].entry || !beaten(entry, best_[family]))) return true;
+    return false;
+  }
+
+  bool beaten(const Entry& entry, const Best& best) const {
+    return !faster(entry.bound, entry.task.batch, best.step_ns, entries_[*best.entry].task.batch);
+  }
+
+  void price_round(const std::vector<size_t>& round) {
+    const auto answers = deal(queue_, round.size(), [&](size_t i) {
+      const auto candidate = price(entries_[round[i]]);
+      if (!candidate) return std::string("0 0");
+      return core::format("{} {}", candidate->step_ns, candidate->memory_bytes);
+    });
+    for (size_t i = 0; i < round.size(); ++i) {
+      const auto numbers = numbers_of(answers[i]);
+      const Entry& entry = entries_[round[i]];
+      if (numbers.at(0) == 0 || (memory_bytes_ > 0 && numbers.at(1) > memory_bytes_)) continue;
+      for (size_t family = 0; family < family_count; ++family) {
+        Best& best = best_[family];
+        if (!entry.member[family]) continue;
+        if (best.entry &&
+            !faster(numbers.at(0), entry.task.batch, best.step_ns, entries_[*best.entry].task.batch))
+          continue;
+        best = {round[i], numbers.at(0)};
+      }
+    }
+  }
+
+  /// Nothing when the plan is not legal.
+  std::optional<Candidate> price(const Entry& entry) const {
+    plan::UniformPlan wish;
+    wish.world = space_.ranks;
+    wish.batch = entry.task.batch;
+    wish.pp = entry.task.pool->stages;
+    wish.tp = entry.strategy.tp;
+    wish.sp = entry.strategy.sp;
+    wish.cp = entry.strategy.cp;
+    wish.dp = entry.strategy.dp;
+    wish.zero = entry.strategy.zero;
+    wish.recompute = entry.strategy.recompute;
+    wish.microbatches = entry.task.micros;
+    try {
+      return priced(context_, plan::plan_by_hand(wish, context_.model));
+    } catch (const core::UserError&) {
+      return std::nullopt;
+    }
+  }
+
+  const SearchContext& context_;
+  const Space& space_;
+  int64_t memory_bytes_;
+  core::WorkQueue& queue_;
+  std::vector<Entry> entries_;
+  Best best_[family_count];
+  bool legal_[family_count] = {};
+};
 
 }  // namespace
 
 std::vector<Restricted> restricted_plans(const SearchContext& context, const Space& space,
                                          int64_t memory_bytes, core::WorkQueue& queue) {
-  const auto entries = entries_of(context, space);
-  const auto answers = deal(queue, entries.size(), [&](size_t i) {
-    const auto candidate = price(context, entries[i].wish);
-    if (!candidate) return std::string("0 0");
-    return core::format("{} {}", candidate->step_ns, candidate->memory_bytes);
-  });
-  std::vector<Restricted> result;
-  for (size_t family = 0; family < std::size(families); ++family) {
-    const Entry* best = nullptr;
-    int64_t best_ns = 0;
-    bool legal = false;
-    for (size_t i = 0; i < entries.size(); ++i) {
-      const auto numbers = numbers_of(answers[i]);
-      const int64_t step_ns = numbers.at(0), bytes = numbers.at(1);
-      if (entries[i].family != family || step_ns == 0) continue;
-      legal = true;
-      if (memory_bytes > 0 && bytes > memory_bytes) continue;
-      if (best != nullptr && !faster(step_ns, entries[i].wish.batch, best_ns, best->wish.batch)) continue;
-      best = &entries[i];
-      best_ns = step_ns;
-    }
-    Restricted restricted{families[family].name, std::nullopt, {}};
-    if (best != nullptr)
-      restricted.best = price(context, best->wish);
-    else
-      restricted.why_not = legal ? "does not fit" : "not in the space";
-    result.push_back(std::move(restricted));
-  }
-  return result;
+  return Families(context, space, memory_bytes, queue).run();
 }
 
 }  // namespace galvatron::search

@@ -16,12 +16,21 @@ namespace {
 
 /// Tasks solved between two looks at the best plans so far. The same for any number of workers, so that all
 /// of them open the same tasks.
-constexpr size_t round_size = 32;
+constexpr size_t round_size = 8;
+
+/// Stands for the end of a line in an answer, which is one line.
+constexpr char line_break = '\x1e';
 
 /// What is known of a solved task.
 struct Solved {
   size_t task = 0;
   int64_t step_ns = 0, memory_bytes = 0;
+};
+
+/// One of the best plans, and what its task would do without a limit of memory.
+struct Finalist {
+  Candidate candidate;
+  int64_t free_ns = 0, free_bytes = 0;
 };
 
 class Searcher {
@@ -32,13 +41,15 @@ class Searcher {
 
   SearchResult run() {
     result_.space = make_space(context_.model, context_.kinds, cluster_, context_.options);
-    tasks_ = make_tasks(result_.space, context_.options);
+    tasks_ = make_tasks(result_.space, context_.model.size(), context_.options);
     if (tasks_.empty())
       throw core::UserError(
           core::ExitCode::no_plan,
           core::format("no division of {} ranks is legal for this model:{}", cluster_.ranks(), cuts_text()));
     bound_tasks();
     open_tasks();
+    if (dominated_ > 0)
+      result_.space.cut("choices", "another strategy of the layer is better in everything", dominated_);
     if (solved_.empty()) {
       result_.infeasible = explain_infeasible(context_, cluster_, tasks_, workspace_, queue_);
     } else {
@@ -57,24 +68,9 @@ class Searcher {
   }
 
   void bound_tasks() {
-    const auto answers = deal(queue_, tasks_.size(), [&](size_t i) {
-      const TaskSolver solver(context_, tasks_[i], cluster_.memory_bytes);
-      return core::format("{} {} {}", solver.possible() ? 1 : 0, solver.lower_bound(), solver.dominated());
-    });
-    std::vector<Task> kept;
-    for (size_t i = 0; i < tasks_.size(); ++i) {
-      const auto numbers = numbers_of(answers[i]);
-      const bool possible = numbers.at(0) != 0;
-      const int64_t dominated = numbers.at(2);
-      if (dominated > 0)
-        result_.space.cut("choices", "another strategy of the layer is better in everything", dominated);
-      tasks_[i].bound = numbers.at(1);
-      if (possible)
-        kept.push_back(tasks_[i]);
-      else
-        result_.space.cut("zero", "a tied embedding and head on two stages need ZeRO 0 or 1");
-    }
-    tasks_ = std::move(kept);
+    const auto answers = deal(queue_, tasks_.size(),
+                              [&](size_t i) { return core::format("{}", quick_bound(context_, tasks_[i])); });
+    for (size_t i = 0; i < tasks_.size(); ++i) tasks_[i].bound = numbers_of(answers[i]).at(0);
     std::stable_sort(tasks_.begin(), tasks_.end(),
                      [](const Task& a, const Task& b) { return faster(a.bound, a.batch, b.bound, b.batch); });
     result_.statistics.tasks = static_cast<int64_t>(tasks_.size());
@@ -98,21 +94,34 @@ class Searcher {
   }
 
   std::string solve(const Task& task) const {
+    // Tasks of a round go to several workers, which all know the same: a later one may be beaten already.
+    if (is_beaten(task)) return "2";
     TaskSolver solver(context_, task, cluster_.memory_bytes);
     const auto candidate = solver.solve();
-    if (!candidate) return core::format("0 0 0 1 {}", solver.stage_solves());
+    const auto& counts = solver.counts();
+    const auto work =
+        core::format("{} {} {} {}", solver.dominated(), counts.problems, counts.labels, counts.cut);
+    if (!candidate) return "0 0 0 1 " + work;
     return core::format("1 {} {} {} {}", candidate->step_ns, candidate->memory_bytes,
-                        candidate->exact ? 1 : 0, solver.stage_solves());
+                        candidate->exact ? 1 : 0, work);
   }
 
   void record(size_t task, const std::string& answer) {
     const auto numbers = numbers_of(answer);
-    ++result_.statistics.opened;
-    result_.statistics.stage_solves += numbers.at(4);
-    result_.statistics.exact = result_.statistics.exact && numbers.at(3) != 0;
+    if (numbers.at(0) == 2) return;
+    auto& statistics = result_.statistics;
+    ++statistics.opened;
+    statistics.exact = statistics.exact && numbers.at(3) != 0;
+    dominated_ += numbers.at(4);
+    statistics.stage_solves += numbers.at(5);
+    statistics.labels += numbers.at(6);
+    statistics.labels_cut += numbers.at(7);
     if (numbers.at(0) == 0) return;
-    ++result_.statistics.feasible;
-    const Solved solved{task, numbers.at(1), numbers.at(2)};
+    ++statistics.feasible;
+    insert({task, numbers.at(1), numbers.at(2)});
+  }
+
+  void insert(const Solved& solved) {
     const auto at =
         std::upper_bound(solved_.begin(), solved_.end(), solved, [&](const Solved& a, const Solved& b) {
           const int64_t a_batch = tasks_[a.task].batch, b_batch = tasks_[b.task].batch;
@@ -123,29 +132,62 @@ class Searcher {
     solved_.insert(at, solved);
   }
 
-  /// Only numbers went between the workers; the few best plans are made again by each of them.
+  /// Plans travel as the text of their files, which gives the same plan back.
+  std::string polish(const Task& task) const {
+    TaskSolver solver(context_, task, cluster_.memory_bytes);
+    GALV_ASSERT(solver.solve().has_value(), task.micros);
+    const Candidate best = solver.polished();
+    int64_t free_ns = 0, free_bytes = 0;
+    if (cluster_.memory_bytes > 0)
+      if (const auto free = TaskSolver(context_, task, 0).solve()) {
+        free_ns = free->step_ns;
+        free_bytes = free->memory_bytes;
+      }
+    std::string text = plan::to_toml(best.plan, context_.model);
+    std::replace(text.begin(), text.end(), '\n', line_break);
+    return core::format("{} {} {} {} {} {}", best.step_ns, best.memory_bytes, best.exact ? 1 : 0, free_ns,
+                        free_bytes, text);
+  }
+
   void rank_finalists() {
     const auto count = std::min(solved_.size(), static_cast<size_t>(context_.options.keep));
-    for (size_t i = 0; i < count; ++i) {
-      const Task& task = tasks_[solved_[i].task];
-      auto candidate = TaskSolver(context_, task, cluster_.memory_bytes).solve();
-      GALV_ASSERT(candidate && candidate->step_ns == solved_[i].step_ns, solved_[i].step_ns);
+    const auto answers = deal(queue_, count, [&](size_t i) { return polish(tasks_[solved_[i].task]); });
+    std::vector<Finalist> finalists;
+    for (size_t i = 0; i < count; ++i) finalists.push_back(finalist_of(answers[i]));
+    std::stable_sort(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
+      return faster(a.candidate.step_ns, a.candidate.plan.batch, b.candidate.step_ns, b.candidate.plan.batch);
+    });
+    for (Finalist& finalist : finalists) {
       std::string loses;
-      if (i > 0) loses = reason(task, *candidate);
-      result_.best.push_back({std::move(*candidate), std::move(loses)});
+      if (!result_.best.empty()) loses = reason(finalist);
+      result_.best.push_back({std::move(finalist.candidate), std::move(loses)});
     }
   }
 
+  Finalist finalist_of(const std::string& answer) const {
+    size_t end = 0;
+    for (int blanks = 0; blanks < 5; ++blanks) end = answer.find(' ', end) + 1;
+    const auto numbers = numbers_of(answer.substr(0, end));
+    std::string text = answer.substr(end);
+    std::replace(text.begin(), text.end(), line_break, '\n');
+    Finalist finalist;
+    finalist.candidate = {plan::plan_from_toml(text, "a worker's plan", context_.model), numbers.at(0),
+                          numbers.at(1), numbers.at(2) != 0};
+    finalist.free_ns = numbers.at(3);
+    finalist.free_bytes = numbers.at(4);
+    return finalist;
+  }
+
   /// Memory is to blame when the task would win without its limit.
-  std::string reason(const Task& task, const Candidate& candidate) const {
+  std::string reason(const Finalist& finalist) const {
     const Candidate& best = result_.best.front().candidate;
-    const std::string loss = loss_of(candidate, best);
-    if (cluster_.memory_bytes <= 0) return loss;
-    const auto free = TaskSolver(context_, task, 0).solve();
-    if (!free || !faster(free->step_ns, free->plan.batch, best.step_ns, best.plan.batch)) return loss;
+    const std::string loss = loss_of(finalist.candidate, best);
+    const bool blame = finalist.free_ns > 0 && finalist.free_bytes > cluster_.memory_bytes &&
+                       faster(finalist.free_ns, finalist.candidate.plan.batch, best.step_ns, best.plan.batch);
+    if (!blame) return loss;
     return core::format("{}; memory is to blame: with {} more per rank it would take {}", loss,
-                        core::format_bytes(free->memory_bytes - cluster_.memory_bytes),
-                        core::format_seconds(static_cast<double>(free->step_ns) * 1e-9));
+                        core::format_bytes(finalist.free_bytes - cluster_.memory_bytes),
+                        core::format_seconds(static_cast<double>(finalist.free_ns) * 1e-9));
   }
 
   const SearchContext& context_;
@@ -154,6 +196,7 @@ class Searcher {
   core::WorkQueue& queue_;
   std::vector<Task> tasks_;
   std::vector<Solved> solved_;  ///< best first
+  int64_t dominated_ = 0;
   SearchResult result_;
 };
 

@@ -39,11 +39,12 @@ struct Infeasible {
 };
 
 struct Statistics {
-  int64_t tasks = 0;         ///< (batch, micro-batches, division) combinations
-  int64_t opened = 0;        ///< tasks solved; the others' bounds were worse than the plans kept
-  int64_t feasible = 0;      ///< opened tasks with a plan that fits
-  int64_t stage_solves = 0;  ///< distinct stage optima
-  bool exact = true;         ///< every optimum was proven
+  int64_t tasks = 0;                   ///< (batch, micro-batches, division) combinations
+  int64_t opened = 0;                  ///< tasks solved; the others' bounds were worse than the plans kept
+  int64_t feasible = 0;                ///< opened tasks with a plan that fits
+  int64_t stage_solves = 0;            ///< distinct stage optima
+  int64_t labels = 0, labels_cut = 0;  ///< of their paths
+  bool exact = true;                   ///< every optimum was proven
 };
 
 struct SearchResult {

@@ -2,6 +2,7 @@
 #include "search/space.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/format.hpp"
 #include "deck/sections.hpp"
@@ -31,21 +32,17 @@ bool offered(const SearchOptions& options, Axis axis) {
 }
 
 /// Why the deck excludes the degrees, or empty.
-std::string excluded(const LayerStrategy& s, const SearchOptions& options) {
+std::string excluded(const LayerStrategy& s, const SearchOptions& options, int64_t per_node) {
   const std::pair<Axis, int32_t> degrees[] = {
       {Axis::tp, s.tp}, {Axis::sp, s.sp}, {Axis::cp, s.cp}, {Axis::dp, s.dp}};
   for (const auto& [axis, degree] : degrees)
     if (degree > 1 && !offered(options, axis))
       return format("search.axes leaves out {}", spec::name_of(axis));
   if (options.max_tp > 0 && s.tp > options.max_tp) return format("search.max_tp = {}", options.max_tp);
-  return {};
-}
-
-/// Why some kind cannot be split like this, or empty.
-std::string illegal(const Kinds& kinds, const LayerStrategy& s, int64_t samples) {
-  for (const auto& spec : kinds.specs)
-    if (const auto reason = program::illegal_reason(spec, s, samples))
-      return format("{}: {}", spec.kind, *reason);
+  if (options.max_sp > 0 && s.sp > options.max_sp) return format("search.max_sp = {}", options.max_sp);
+  if (options.max_cp > 0 && s.cp > options.max_cp) return format("search.max_cp = {}", options.max_cp);
+  if (options.in_node && int64_t{s.tp} * s.sp > per_node)
+    return format("search.in_node: tp · sp exceeds the {} ranks of a node", per_node);
   return {};
 }
 
@@ -79,9 +76,10 @@ std::vector<LayerStrategy> choices_of(const spec::LayerSpec& spec, const Divisio
   return choices;
 }
 
-/// Ordered factorisations tp × sp × cp × dp of the ranks of a stage.
-void divide_stage(int64_t stages, int64_t ranks, const Kinds& kinds, const SearchOptions& options,
-                  int64_t samples, Space& space) {
+/// Ordered factorisations tp × sp × cp × dp of the ranks of a stage. Kinds may be legal in some of them only.
+void divide_stage(int64_t stages, const spec::ClusterSpec& cluster, const Kinds& kinds,
+                  const SearchOptions& options, int64_t samples, Space& space) {
+  const int64_t ranks = cluster.ranks() / stages;
   for (const int64_t tp : divisors_of(ranks))
     for (const int64_t sp : divisors_of(ranks / tp))
       for (const int64_t cp : divisors_of(ranks / tp / sp)) {
@@ -91,16 +89,48 @@ void divide_stage(int64_t stages, int64_t ranks, const Kinds& kinds, const Searc
         division.degrees.sp = static_cast<int32_t>(sp);
         division.degrees.cp = static_cast<int32_t>(cp);
         division.degrees.dp = static_cast<int32_t>(ranks / tp / sp / cp);
-        std::string reason = excluded(division.degrees, options);
-        if (reason.empty()) reason = illegal(kinds, division.degrees, samples);
+        const std::string reason = excluded(division.degrees, options, cluster.ranks_per_node);
         if (!reason.empty()) {
           space.cut("axes", reason);
           continue;
         }
-        for (const auto& spec : kinds.specs)
-          division.choices.push_back(choices_of(spec, division, options, samples, space));
-        space.divisions.push_back(std::move(division));
+        bool any = false;
+        for (const auto& spec : kinds.specs) {
+          const auto illegal = program::illegal_reason(spec, division.degrees, samples);
+          if (illegal) space.cut("axes", format("{}: {}", spec.kind, *illegal));
+          division.choices.push_back(illegal ? std::vector<LayerStrategy>{}
+                                             : choices_of(spec, division, options, samples, space));
+          any = any || !division.choices.back().empty();
+        }
+        if (any) space.divisions.push_back(std::move(division));
       }
+}
+
+/// All leaves below a number of stages; nothing when some kind has none.
+std::optional<Pool> pool_of(int64_t stages, const Space& space, const Kinds& kinds) {
+  Pool pool{stages, space.ranks / stages, {}, {}, {}};
+  pool.choices.resize(static_cast<size_t>(kinds.size()));
+  for (const Division& division : space.divisions)
+    if (division.stages == stages)
+      for (size_t kind = 0; kind < division.choices.size(); ++kind)
+        pool.choices[kind].insert(pool.choices[kind].end(), division.choices[kind].begin(),
+                                  division.choices[kind].end());
+  for (auto& choices : pool.choices) {
+    if (choices.empty()) return std::nullopt;
+    std::sort(choices.begin(), choices.end());
+    for (const auto& strategy : choices) pool.layouts.push_back({strategy.dp, strategy.cp});
+  }
+  std::sort(pool.layouts.begin(), pool.layouts.end());
+  pool.layouts.erase(std::unique(pool.layouts.begin(), pool.layouts.end()), pool.layouts.end());
+  for (const auto& choices : pool.choices) {
+    auto& layouts = pool.layout_of.emplace_back();
+    for (const auto& strategy : choices) {
+      const LayoutClass layout{strategy.dp, strategy.cp};
+      const auto found = std::lower_bound(pool.layouts.begin(), pool.layouts.end(), layout);
+      layouts.push_back(static_cast<int32_t>(found - pool.layouts.begin()));
+    }
+  }
+  return pool;
 }
 
 }  // namespace
@@ -140,7 +170,8 @@ Space make_space(const spec::ModelSpec& model, const Kinds& kinds, const spec::C
     } else if (options.max_pp > 0 && stages > options.max_pp) {
       space.cut("stages", format("search.max_pp = {}", options.max_pp));
     } else {
-      divide_stage(stages, space.ranks / stages, kinds, options, samples, space);
+      divide_stage(stages, cluster, kinds, options, samples, space);
+      if (auto pool = pool_of(stages, space, kinds)) space.pools.push_back(std::move(*pool));
     }
   }
   return space;
@@ -156,7 +187,10 @@ SearchOptions options_from_deck(const deck::SearchSection& section, core::DType 
     if (std::find(section.axes.begin(), section.axes.end(), row.key) != section.axes.end())
       options.axes.push_back(row.axis);
   options.max_tp = section.max_tp;
+  options.max_sp = section.max_sp;
+  options.max_cp = section.max_cp;
   options.max_pp = section.max_pp;
+  options.in_node = section.in_node;
   options.zero.assign(section.zero.begin(), section.zero.end());
   if (!section.recompute) options.recompute = {spec::Recompute::none};
   options.dtype = dtype;

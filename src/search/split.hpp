@@ -1,39 +1,59 @@
 #pragma once
-// Which layers go to which stage: least Σ u + (micros − 1) · max u over contiguous splits, where a stage's
-// value u is dear to compute and cheap to bound.
+// Which layers go to which stage and in which layout activations leave it: least Σ u + (micros − 1) · max u
+// over contiguous splits, where a stage's value u is dear to compute and cheap to bound.
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <vector>
 
 #include "plan/plan.hpp"
+#include "search/path.hpp"
 
 namespace galvatron::search {
 
-/// A stage that no choice of strategies makes fit.
-inline constexpr int64_t unreachable = std::numeric_limits<int64_t>::max();
-
-/// Nanoseconds of stage `stage` when it holds layers first … last; `unreachable` when it cannot.
-using StageValue = std::function<int64_t(int64_t stage, int64_t first, int64_t last)>;
-
 struct SplitProblem {
   int64_t stages = 1, layers = 1, micros = 1;
+  int32_t layouts = 1;
+};
+
+/// One stage: what it holds, the layout of what comes in (any for the first) and of what leaves (any for the
+/// last).
+struct StageCase {
+  int64_t stage = 0, first = 0, last = 0;
+  int32_t enters = any_layout, leaves = any_layout;
+  auto operator<=>(const StageCase&) const = default;
+};
+
+/// Nanoseconds of stages; `unreachable` for one that nothing makes fit.
+class StageValues {
+ public:
+  virtual ~StageValues() = default;
+  /// Not above any bound of these layers on this stage.
+  virtual int64_t least(int64_t stage, int64_t first, int64_t last) const = 0;
+  /// Never above the exact value.
+  virtual int64_t bound(const StageCase& one) const = 0;
+  virtual int64_t exact(const StageCase& one) = 0;
 };
 
 struct Split {
   std::vector<plan::StageLayers> stages;
+  std::vector<int32_t> leaves;  ///< per stage
   int64_t value = 0;
-  int64_t solved = 0;  ///< stages whose exact value was asked for
+  int64_t solved = 0;  ///< exact values that were asked for
+
+  StageCase stage(size_t index) const;
 };
 
-/// `bound` must never exceed `exact`. Exact values are asked for only in splits that are optimal under what
-/// is known so far, each at most once. Nothing when no split is reachable.
-std::optional<Split> best_split(const SplitProblem& problem, const StageValue& bound,
-                                const StageValue& exact);
+/// Of splits worth at most `limit`. Exact values are asked for only in splits that are optimal under what is
+/// known so far, each at most once. Nothing when there is no such split.
+std::optional<Split> best_split(const SplitProblem& problem, StageValues& values,
+                                int64_t limit = unreachable);
 
-/// The split whose largest stage value is least: for memory. Values must be reachable.
-Split flattest_split(const SplitProblem& problem, const StageValue& value);
+/// Nanoseconds, or bytes, of a stage whatever its layouts.
+using StageValue = std::function<int64_t(int64_t stage, int64_t first, int64_t last)>;
+
+/// The split whose largest value is least. Values must be reachable.
+std::vector<plan::StageLayers> flattest_split(const SplitProblem& problem, const StageValue& value);
 
 }  // namespace galvatron::search

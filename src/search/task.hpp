@@ -1,18 +1,17 @@
 #pragma once
-// One task of the search: batch, micro-batches, division of the ranks and schedule are given; stages and
-// strategies are chosen.
+// One task of the search: batch, micro-batches, number of stages and schedule are given; what each stage
+// holds and how each layer is split are chosen.
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "cost/plan_price.hpp"
+#include "search/path.hpp"
 #include "search/space.hpp"
-#include "search/split.hpp"
-#include "search/stage_optimum.hpp"
 
 namespace galvatron::search {
 
@@ -28,9 +27,13 @@ struct SearchContext {
 
 struct Task {
   int64_t batch = 1, micros = 1;
-  const Division* division = nullptr;
+  const Pool* pool = nullptr;
   plan::ScheduleKind schedule = plan::ScheduleKind::one_f_one_b;
-  int64_t bound = 0;  ///< no plan of this task takes fewer nanoseconds per step
+  int64_t chunks = 1;  ///< stages on each pipeline rank
+  int64_t bound = 0;   ///< no plan of this task takes fewer nanoseconds per step
+
+  int64_t samples() const { return batch / micros; }
+  plan::PipelineShape pipeline() const { return {pool->stages, micros, chunks}; }
 };
 
 /// A plan with its predictions in it, and what it is judged by.
@@ -44,51 +47,56 @@ struct Candidate {
 /// Whether a takes less time per sample than b, exactly.
 bool faster(int64_t a_ns, int64_t a_batch, int64_t b_ns, int64_t b_batch);
 
+/// Whole nanoseconds.
+int64_t nanoseconds(double seconds);
+
 /// How a layer of the task is lowered on a stage's first rank.
 program::LayerContext context_of(const spec::ModelSpec& model, const spec::LayerSpec& layer,
                                  const spec::LayerStrategy& strategy, const Task& task, core::DType dtype);
 
-/// What one stage of a task may choose from.
-struct StageTable {
-  int64_t slots = 1;       ///< micro-batches in flight
-  int64_t fixed_time = 0;  ///< nanoseconds per step that do not depend on the layers: what it receives
-  std::vector<int64_t> fixed_bytes;  ///< likewise, by number of layers on the stage; entry 0 is unused
-  std::vector<std::vector<Choice>> choices;  ///< per kind, in the order of Division::choices
-};
+/// A plan without layers' strategies.
+plan::Plan empty_plan(const SearchContext& context, const Task& task);
+
+/// The plan with its predictions.
+Candidate priced(const SearchContext& context, plan::Plan plan);
+
+/// A lower bound on the nanoseconds of a step: what the layers compute and exchange inside a micro-batch,
+/// each at its fastest, without gradients' and parameters' traffic and without regard to memory. Needs few
+/// Programs, which tasks of equal samples per rank share.
+int64_t quick_bound(const SearchContext& context, const Task& task);
+/// Likewise when all layers have one strategy.
+int64_t quick_bound(const SearchContext& context, const Task& task, const spec::LayerStrategy& strategy);
+
+class TaskPrices;
 
 class TaskSolver {
  public:
-  /// Prices every choice of the division. `memory_bytes` per rank; 0 = unlimited.
+  /// `memory_bytes` per rank; 0 = unlimited.
   TaskSolver(const SearchContext& context, const Task& task, int64_t memory_bytes);
   ~TaskSolver();
 
-  /// ZeRO levels that a tied embedding and head may share; a single level for models without a tie.
-  bool possible() const { return !levels_.empty(); }
-  int64_t lower_bound() const;
-  /// The best plan within memory, simulated; nothing when none fits.
+  /// The best plan within memory under the surrogate, simulated; nothing when none fits.
   std::optional<Candidate> solve();
-  /// The plan that needs the least memory on its fullest rank, whether that fits or not.
-  Candidate smallest();
-  int64_t stage_solves() const { return stage_solves_; }
-  /// Choices that another one of their kind covers in time and in every sort of bytes.
+  /// Neighbours of the solved plan are tried as long as they are faster in the simulator.
+  Candidate polished();
+  /// The plan that needs the least memory on its fullest rank, whether that fits or not. Nothing when a tied
+  /// embedding and head have no strategy in common.
+  std::optional<Candidate> smallest();
+
+  const PathCounts& counts() const { return counts_; }
+  /// Options that another one of their kind and layout covers in time and in every sort of bytes.
   int64_t dominated() const;
 
  private:
-  class Level;
-  void fill_tables();
-  Choice choice_of(int64_t kind, const spec::LayerStrategy& strategy, int64_t stage);
-  void find_levels();
-  std::optional<Candidate> polished(Level& level, const Split& split);
-  Candidate priced(const plan::Plan& plan) const;
+  struct Solution;
+  void make_prices();
 
   const SearchContext& context_;
   Task task_;
   int64_t memory_bytes_;
-  std::vector<StageTable> tables_;  ///< per stage
-  int64_t micro_ns_ = 0;            ///< Σ over layers of the least time per micro-batch
-  int64_t step_ns_ = 0;             ///< Σ over layers of the least time per step
-  std::vector<int32_t> levels_;
-  int64_t stage_solves_ = 0;
+  std::unique_ptr<TaskPrices> prices_;
+  std::unique_ptr<Solution> solution_;
+  PathCounts counts_;
 };
 
 }  // namespace galvatron::search

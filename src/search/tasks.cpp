@@ -12,29 +12,59 @@
 namespace galvatron::search {
 namespace {
 
-/// The schedule that is searched; GPipe only when nothing else is offered, because it is never better.
-plan::ScheduleKind searched_schedule(const SearchOptions& options) {
-  const auto& offered = options.schedules;
-  if (offered.empty()) throw core::UserError("search.schedule names no schedule");
-  const auto alternating = plan::ScheduleKind::one_f_one_b;
-  return std::find(offered.begin(), offered.end(), alternating) != offered.end() ? alternating
-                                                                                 : offered.front();
+bool offered(const SearchOptions& options, plan::ScheduleKind schedule) {
+  return std::find(options.schedules.begin(), options.schedules.end(), schedule) != options.schedules.end();
+}
+
+/// Stages on a rank that the search tries: more have ever less to win and ever more messages.
+constexpr int64_t most_chunks = 4;
+
+/// Why no layer of some kind can have a sample for each replica, or empty.
+bool has_samples(const Pool& pool, int64_t samples) {
+  return std::all_of(pool.choices.begin(), pool.choices.end(), [&](const auto& choices) {
+    return std::any_of(choices.begin(), choices.end(), [&](const auto& s) { return s.dp <= samples; });
+  });
+}
+
+/// GPipe is searched only when nothing else is offered, because it is never better: winners are replayed.
+void add_tasks(const Task& one, int64_t layers, const SearchOptions& options, std::vector<Task>& tasks) {
+  using plan::ScheduleKind;
+  Task task = one;
+  const auto add = [&](ScheduleKind schedule, int64_t chunks) {
+    task.schedule = schedule;
+    task.chunks = chunks;
+    tasks.push_back(task);
+  };
+  const auto before = tasks.size();
+  const bool pipelined = one.pool->stages > 1;
+  if (offered(options, ScheduleKind::one_f_one_b)) add(ScheduleKind::one_f_one_b, 1);
+  if (offered(options, ScheduleKind::eager_one_f_one_b) && (pipelined || tasks.size() == before))
+    add(ScheduleKind::eager_one_f_one_b, 1);
+  if (tasks.size() == before && offered(options, ScheduleKind::gpipe)) add(ScheduleKind::gpipe, 1);
+  if (!offered(options, ScheduleKind::interleaved)) return;
+  if (!pipelined && tasks.size() == before) add(ScheduleKind::one_f_one_b, 1);
+  for (int64_t chunks = 2; pipelined && chunks <= most_chunks; ++chunks)
+    if (one.micros % one.pool->stages == 0 && one.pool->stages * chunks <= layers)
+      add(ScheduleKind::interleaved, chunks);
 }
 
 }  // namespace
 
-std::vector<Task> make_tasks(Space& space, const SearchOptions& options) {
+std::vector<Task> make_tasks(Space& space, int64_t layers, const SearchOptions& options) {
+  if (options.schedules.empty()) throw core::UserError("search.schedule names no schedule");
   std::vector<Task> tasks;
-  const auto schedule = searched_schedule(options);
   for (const int64_t batch : options.batches)
-    for (const Division& division : space.divisions)
+    for (const Pool& pool : space.pools)
       for (int64_t micros = 1; micros <= batch; ++micros) {
         if (batch % micros != 0) continue;
-        if (division.degrees.dp > batch / micros) {
+        Task task;
+        task.batch = batch;
+        task.micros = micros;
+        task.pool = &pool;
+        if (has_samples(pool, task.samples()))
+          add_tasks(task, layers, options, tasks);
+        else
           space.cut("micro-batches", "fewer samples in a micro-batch than dp");
-          continue;
-        }
-        tasks.push_back({batch, micros, &division, schedule, 0});
       }
   return tasks;
 }
@@ -50,10 +80,11 @@ std::vector<NeededProgram> needed_programs(const spec::ModelSpec& model, const s
   Space space = make_space(model, kinds, cluster, options);
   std::set<std::tuple<int64_t, spec::LayerStrategy, int64_t, program::TieScope>> seen;
   std::vector<NeededProgram> needed;
-  for (const Task& task : make_tasks(space, options))
+  for (const Task& task : make_tasks(space, model.size(), options))
     for (int64_t kind = 0; kind < kinds.size(); ++kind) {
       const auto& spec = kinds.specs[static_cast<size_t>(kind)];
-      for (const auto& strategy : task.division->choices[static_cast<size_t>(kind)]) {
+      for (const auto& strategy : task.pool->choices[static_cast<size_t>(kind)]) {
+        if (strategy.dp > task.samples()) continue;
         const auto context = context_of(model, spec, strategy, task, options.dtype);
         if (seen.emplace(kind, strategy, context.samples, context.tie).second)
           needed.push_back({spec, context});

@@ -5,9 +5,9 @@
 
 namespace galvatron::search {
 
-/// Every (batch, divisor of it, division) with at least dp samples in a micro-batch. Cuts are counted in the
-/// space. Tasks point into the space.
-std::vector<Task> make_tasks(Space& space, const SearchOptions& options);
+/// Every (batch, divisor of it, stages, schedule) of a model of so many layers in which each layer kind has a
+/// strategy. Cuts are counted in the space. Tasks point into the space.
+std::vector<Task> make_tasks(Space& space, int64_t layers, const SearchOptions& options);
 
 /// The best plan of each family that people use by hand.
 std::vector<Restricted> restricted_plans(const SearchContext& context, const Space& space,
