@@ -12,9 +12,20 @@
 
 namespace galvatron::app {
 
+/// A profile, and whether the user asked to stop while it was measured: it is a fragment then.
+struct ProfilePhase {
+  cost::Profile profile;
+  runtime::Request asked = runtime::Request::none;
+
+  bool stopped() const { return asked == runtime::Request::stop_user; }
+};
+
 /// Collective: the profile of these ranks: profile.file, else the run folder's when it fits and profile.reuse
-/// is on, else measured and written to the run folder. Its report is printed when it was measured.
-cost::Profile profile_phase(Job& job);
+/// is on, else measured and written to the run folder; of an earlier one there is what still holds is not
+/// measured again. Its report is printed when it was measured. `data` may be null: then the loader is not
+/// measured. Throws core::AgreedError (requeue) when the batch system or the time limit stopped it; what was
+/// measured lies in the run folder then.
+ProfilePhase profile_phase(Job& job, const Data* data);
 
 /// Collective: the search over all ranks. Throws core::AgreedError (no plan, exit code 4) with the nearest
 /// miss when nothing fits.

@@ -24,13 +24,30 @@ plan::Plan find_plan(Job& job, const Data& data, const cost::Profile& profile, B
   return trial_phase(job, data, found).front().plan;
 }
 
-cost::Profile measured(Job& job, Before& before) {
+ProfilePhase measured(Job& job, const Data& data, Before& before) {
   const runtime::Timed timed(before.sections, runtime::Section::profile);
-  auto profile = profile_phase(job);
-  const auto& flops = profile.hardware.gemm_flops;
+  auto measured = profile_phase(job, &data);
+  const auto& flops = measured.profile.hardware.gemm_flops;
   if (!flops.empty())
     before.peak_flops = std::accumulate(flops.begin(), flops.end(), 0.0) / static_cast<double>(flops.size());
-  return profile;
+  return measured;
+}
+
+/// The data where there are any to be read: a machine can be measured without.
+std::optional<Data> data_if_any(Job& job) {
+  try {
+    return load_data(job);
+  } catch (const core::AgreedError& error) {
+    if (error.code() != core::ExitCode::data) throw;
+    job.log().info("the loader is not measured: " + std::string(error.what()));
+    return std::nullopt;
+  }
+}
+
+/// The user touched STOP while the machine was measured.
+core::ExitCode stopped_by_user(Job& job) {
+  job.context().result.set("stopped", "user");
+  return core::ExitCode::finished;
 }
 
 }  // namespace
@@ -42,13 +59,14 @@ core::ExitCode run_verb(Context& context) {
   // 1. What there is to learn from.
   const auto data = load_data(job);
   // 2. How fast this machine is.
-  const auto profile = measured(job, before);
+  const auto machine = measured(job, data, before);
+  if (machine.stopped()) return stopped_by_user(job);
   // 3. How to divide the work.
   auto plan = given_plan(job);
   if (plan)
-    plan = priced(job, *plan, profile);
+    plan = priced(job, *plan, machine.profile);
   else
-    plan = find_plan(job, data, profile, before);
+    plan = find_plan(job, data, machine.profile, before);
   keep_plan(job, *plan);
   // 4. Do it.
   return train_phase(job, data, *plan, before);
@@ -61,8 +79,9 @@ core::ExitCode train_verb(Context& context) {
   const auto data = load_data(job);
   auto plan = given_plan(job);
   if (!plan) {
-    const auto profile = measured(job, before);
-    plan = find_plan(job, data, profile, before);
+    const auto machine = measured(job, data, before);
+    if (machine.stopped()) return stopped_by_user(job);
+    plan = find_plan(job, data, machine.profile, before);
   }
   keep_plan(job, *plan);
   return train_phase(job, data, *plan, before);
@@ -70,9 +89,12 @@ core::ExitCode train_verb(Context& context) {
 
 core::ExitCode profile_verb(Context& context) {
   Job job(context);
-  const auto profile = profile_phase(job);
+  const auto data = data_if_any(job);
+  const auto machine = profile_phase(job, data ? &*data : nullptr);
+  const auto& profile = machine.profile;
   context.result.set("links", static_cast<int64_t>(profile.hardware.links.size()));
   context.result.set("signatures", static_cast<int64_t>(profile.model.steps.size()));
+  if (machine.stopped()) return stopped_by_user(job);
   return core::ExitCode::finished;
 }
 
@@ -84,8 +106,9 @@ core::ExitCode search_verb(Context& context) {
     context.result.set("predicted_step_s", plan.predicted_step_seconds);
     return core::ExitCode::finished;
   }
-  const auto profile = profile_phase(job);
-  const auto found = search_phase(job, profile);
+  const auto machine = profile_phase(job, nullptr);
+  if (machine.stopped()) return stopped_by_user(job);
+  const auto found = search_phase(job, machine.profile);
   const auto& best = found.best.front().candidate;
   keep_plan(job, best.plan);
   context.result.set("predicted_step_s", best.plan.predicted_step_seconds);

@@ -7,9 +7,8 @@
 #include "comm/world.hpp"
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "core/table.hpp"
 #include "core/units.hpp"
-#include "measure/report.hpp"
+#include "measure/profile_report.hpp"
 #include "store/checkpoint.hpp"
 #include "store/profile_file.hpp"
 
@@ -72,19 +71,10 @@ std::string tensor_table(const std::string& file, const std::vector<store::Tenso
 
 std::string shown_profile(const std::string& file) {
   const auto profile = store::read_profile(file);
-  std::vector<core::Row> rows = {{"step", "points", "fewest rows", "most rows"}};
-  for (const auto& [key, curve] : profile.model.steps) {
-    if (curve.points.empty()) continue;
-    const auto end = [](const cost::Curve::Point& p) {
-      return core::format("{:.0f}: {}", p.x, core::format_seconds(p.seconds));
-    };
-    rows.push_back(
-        {key, std::to_string(curve.points.size()), end(curve.points.front()), end(curve.points.back())});
-  }
-  return measure::hardware_report(profile.hardware) +
+  return measure::profile_report(profile) +
          core::format("\nlayer steps: {} signatures, {}, model {}\n", profile.model.steps.size(),
                       core::name(profile.model.dtype), profile.model.model_fingerprint) +
-         core::table(rows);
+         measure::step_table(profile.model);
 }
 
 ShownCheckpoint shown_checkpoint(const std::string& file) {

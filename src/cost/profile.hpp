@@ -65,6 +65,7 @@ struct Coverage {
   double allotted_seconds = 0, spent_seconds = 0;
   int64_t done = 0, wanted = 0;
   std::string unit;  ///< of done and wanted, e.g. "pairs"
+  int64_t kept = 0;  ///< of done: known from an earlier profile
   bool operator==(const Coverage&) const = default;
 };
 

@@ -24,11 +24,18 @@ struct BudgetHooks {
   std::function<bool()> stop_requested = [] { return false; };
   /// Told what goes on each time the budget is looked at; for the watchdog.
   std::function<void(const std::string&)> alive = [](const std::string&) {};
+  /// True when this rank was asked to save what there is; one rank suffices. Asked once per look.
+  std::function<bool()> save_requested = [] { return false; };
+  /// Saves what there is: called on every rank at the same look. May be collective.
+  std::function<void()> save = [] {};
+  /// Told how far the phase is and how long it may still take, on every rank, every `progress_seconds`.
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+  double progress_seconds = 5;
 };
 
 using cost::Coverage;
 
-/// All members except `coverage` and `stopped` are collective.
+/// All members except `note`, `coverage`, `stopped` and `total_seconds` are collective.
 class Budget {
  public:
   Budget(comm::World& world, double seconds, BudgetHooks hooks = {});
@@ -38,8 +45,10 @@ class Budget {
   /// Seconds left to the phase, the same number on every rank; never above 0 once a stop was requested.
   double left();
   bool spent() { return left() <= 0; }
-  /// Ends the phase and notes what it covered.
-  void end(int64_t done, int64_t wanted, std::string unit);
+  /// How far the phase is, for the progress line; the same on every rank.
+  void note(int64_t done, int64_t wanted, const std::string& unit);
+  /// Ends the phase and notes what it covered. `kept` of `done` were known before it began.
+  void end(int64_t done, int64_t wanted, std::string unit, int64_t kept = 0);
 
   const std::vector<Coverage>& coverage() const { return coverage_; }
   bool stopped() const { return stopped_; }
@@ -47,6 +56,7 @@ class Budget {
 
  private:
   double elapsed();
+  void tell_progress(double elapsed);
 
   comm::World& world_;
   double seconds_;
@@ -54,11 +64,14 @@ class Budget {
   double started_ = 0;
   double phase_started_ = 0;  ///< seconds since `started_`
   double allotted_ = 0;
-  std::string phase_;
+  double told_ = 0;  ///< seconds since `started_` of the last progress line
+  std::string phase_, noted_;
   bool stopped_ = false;
   std::vector<Coverage> coverage_;
 };
 
+/// "12 of 12 pairs, 6 of them kept".
+std::string coverage_line(const Coverage& coverage);
 /// "links       5.0 s of 12.0 s   12 of 12 pairs" per phase, one a line.
 std::string coverage_text(const std::vector<Coverage>& coverage);
 

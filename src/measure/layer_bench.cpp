@@ -77,6 +77,9 @@ LayerBench::LayerBench(device::Device& device, kernels::Kernels& kernels, const 
       memory_(device, bench_bytes(program)),
       stream_(device.make_stream()),
       player_(kernels, *stream_, no_groups(), sections_) {
+  runtime::UpdateSettings update;
+  update.lr = 0;  // the weights stay as they are
+  player_.set_update(update);
   lay_out();
   fill(device);
   for (const auto phase : program::all_phases) {
@@ -133,9 +136,6 @@ void LayerBench::fill(device::Device& device) {
 }
 
 void LayerBench::play(std::map<StepPoint, std::vector<double>>& times) {
-  runtime::UpdateSettings update;
-  update.lr = 0;  // the weights stay as they are
-  player_.set_update(update);
   for (size_t phase = 0; phase < program::all_phases.size(); ++phase) {
     const auto& steps = program_.steps(program::all_phases[phase]);
     for (size_t i = 0; i < steps.size(); ++i) {
@@ -147,6 +147,13 @@ void LayerBench::play(std::map<StepPoint, std::vector<double>>& times) {
       times[point].push_back(now_seconds() - begin);
     }
   }
+}
+
+void LayerBench::play(std::span<const program::Phase> phases) {
+  for (const auto phase : phases)
+    for (const auto& step : program_.steps(phase))
+      if (!cost::signature_of(program_, step).key.empty()) player_.play(addresses_, step);
+  stream_->synchronize();
 }
 
 }  // namespace galvatron::measure

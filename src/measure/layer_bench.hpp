@@ -3,6 +3,8 @@
 // one, in their order, so that each finds the caches as training leaves them.
 
 #include <map>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "device/device.hpp"
@@ -27,6 +29,8 @@ class LayerBench {
   /// Plays every compute step of every phase once; appends the seconds of each to `times`. Collectives are
   /// left out: other curves price them.
   void play(std::map<StepPoint, std::vector<double>>& times);
+  /// Plays every compute step of some phases once, untimed.
+  void play(std::span<const program::Phase> phases);
 
  private:
   void lay_out();

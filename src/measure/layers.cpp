@@ -1,14 +1,16 @@
-// All ranks walk the same worklist; how often each Program is played is decided from reduced times.
+// Rounds: in each of them every rank plays one Program for the same time, so that all find the machine as
+// busy as in training. What they found is exchanged at the end of a round, and every rank keeps all of it.
 #include "measure/layers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "measure/gather.hpp"
 #include "measure/layer_bench.hpp"
 #include "measure/statistics.hpp"
 #include "runtime/kernel_args.hpp"
@@ -18,48 +20,31 @@ namespace {
 
 using Times = std::map<StepPoint, std::vector<double>>;
 
-/// The bench, or null on every rank when one of them has no memory for it; no memory is a finding, not an
-/// error. Collective.
-std::unique_ptr<LayerBench> make_bench(comm::World& world, device::Device& device, kernels::Kernels& kernels,
-                                       const program::Program& program, int64_t memory_bytes) {
-  std::unique_ptr<LayerBench> bench;
-  std::array<int64_t, 1> failed = {0};
-  if (memory_bytes > 0 && bench_bytes(program) > memory_bytes) failed[0] = 1;
-  if (failed[0] == 0) {
-    try {
-      bench = std::make_unique<LayerBench>(device, kernels, program);
-    } catch (const core::ResourceError&) {
-      failed[0] = 1;
-    }
-  }
-  world.all_reduce(std::span<int64_t>(failed), comm::ReduceOp::max);
-  if (failed[0] != 0) bench.reset();
-  return bench;
-}
-
 /// A burst lasts at least this long, so that ranks which share a core take turns several times within it.
 constexpr double burst_seconds = 0.08;
+/// Samples of a point and Program that are kept for later study.
+constexpr size_t samples_kept = 200;
 
-/// `plays` times in a row on all ranks at once; the slowest one's seconds. Collective.
-double play_together(comm::World& world, LayerBench& bench, int64_t plays, Times& times) {
-  world.barrier();
-  std::array<double, 1> elapsed = {now_seconds()};
-  for (int64_t i = 0; i < plays; ++i) bench.play(times);
-  elapsed[0] = now_seconds() - elapsed[0];
-  world.all_reduce(std::span<double>(elapsed), comm::ReduceOp::max);
-  return elapsed[0];
+/// The bench, or null when there is no memory for it: a finding, not an error. Local.
+std::unique_ptr<LayerBench> make_bench(device::Device& device, kernels::Kernels& kernels,
+                                       const program::Program& program, int64_t memory_bytes) {
+  if (memory_bytes > 0 && bench_bytes(program) > memory_bytes) return nullptr;
+  try {
+    return std::make_unique<LayerBench>(device, kernels, program);
+  } catch (const core::ResourceError&) {
+    return nullptr;
+  }
 }
 
-/// This rank's samples of one Program. Collective.
-Times sample(comm::World& world, LayerBench& bench, double seconds, int64_t iterations) {
-  Times cold;
-  const double first = play_together(world, bench, 1, cold);
-  if (first > 0.5 * seconds) return cold;  // no time for more: a cold time is better than none
-  Times times;
-  const double once = std::max(first, 1e-6);
-  const auto wanted = std::max(iterations, static_cast<int64_t>(burst_seconds / once));
-  const auto affordable = static_cast<int64_t>((seconds - first) / once);
-  play_together(world, bench, std::clamp<int64_t>(affordable, 1, wanted), times);
+/// Plays for `seconds`, once at least, after one play that warms up. Local.
+Times sample(LayerBench& bench, double seconds) {
+  const double begin = now_seconds();
+  Times cold, times;
+  bench.play(cold);
+  const double first = now_seconds() - begin;
+  if (2 * first > seconds) return cold;  // no time for more: a cold time is better than none
+  do bench.play(times);
+  while (now_seconds() - begin + first <= seconds);
   return times;
 }
 
@@ -75,62 +60,202 @@ double sharing_of(const Times& times) {
   return medians > 0 ? std::max(1.0, all / medians) : 1.0;
 }
 
-/// Reduces one Program's samples over the ranks; adds this rank's medians to `own_seconds`.
-std::map<StepPoint, cost::Curve::Point> reduced(comm::World& world, const Times& times, double& own_seconds) {
-  constexpr size_t numbers = 5;
+/// What a rank found for one point.
+struct Found {
+  Summary own;
+  double seconds = 0;  ///< the median with what sharing adds
+  std::vector<double> samples;
+};
+
+/// One after the other; a rank that could not play sends nothing.
+std::vector<double> packed(const Times& times) {
+  std::vector<double> out;
   const double sharing = sharing_of(times);
-  std::vector<double> values;
   for (const auto& [point, samples] : times) {
     const auto s = summarise(samples);
-    own_seconds += s.median;
-    values.insert(values.end(), {s.median * sharing, s.minimum, s.p95, s.p99, s.coefficient_of_variation});
-  }
-  world.all_reduce(std::span<double>(values), comm::ReduceOp::max);
-  std::map<StepPoint, cost::Curve::Point> out;
-  size_t at = 0;
-  for (const auto& [point, samples] : times) {
-    out[point] = {
-        point.rows,     std::max(values[at], 1e-9),          values[at + 1], values[at + 2], values[at + 3],
-        values[at + 4], static_cast<int64_t>(samples.size())};
-    at += numbers;
+    const auto kept = std::min(samples.size(), samples_kept);
+    out.insert(out.end(), {s.median * sharing, s.median, s.minimum, s.p95, s.p99, s.coefficient_of_variation,
+                           static_cast<double>(s.samples), static_cast<double>(kept)});
+    out.insert(out.end(), samples.begin(), samples.begin() + static_cast<int64_t>(kept));
   }
   return out;
+}
+
+std::vector<Found> unpacked(const std::vector<double>& numbers) {
+  std::vector<Found> out;
+  for (size_t at = 0; at < numbers.size();) {
+    const double* n = numbers.data() + at;
+    Found found;
+    found.seconds = n[0];
+    found.own.median = n[1];
+    found.own.minimum = n[2];
+    found.own.p95 = n[3];
+    found.own.p99 = n[4];
+    found.own.coefficient_of_variation = n[5];
+    found.own.samples = static_cast<int64_t>(n[6]);
+    const auto kept = static_cast<size_t>(n[7]);
+    found.samples.assign(n + 8, n + 8 + kept);
+    out.push_back(std::move(found));
+    at += 8 + kept;
+  }
+  return out;
+}
+
+class Rounds {
+ public:
+  Rounds(comm::World& world, device::Device& device, kernels::Kernels& kernels, const Worklist& list,
+         const LayerOptions& options, cost::ModelProfile& profile, store::RawTable& raw)
+      : world_(world),
+        device_(device),
+        kernels_(kernels),
+        workspace_(kernels),
+        list_(list),
+        options_(options),
+        profile_(profile),
+        raw_(raw) {}
+
+  /// The first Program on every rank. Three bursts, of which the quickest tells how fast a rank is: the
+  /// others may have met something else that ran there. Collective.
+  bool common(double seconds) {
+    std::vector<double> own(static_cast<size_t>(world_.size()), 0);
+    std::map<StepPoint, cost::Curve::Point> slowest;
+    for (int burst = 0; burst < 3; ++burst) {
+      const auto all = play(0, seconds / 3);
+      for (size_t r = 0; r < all.size(); ++r) {
+        if (all[r].empty()) return false;
+        double sum = 0;
+        for (const auto& found : all[r]) sum += found.own.median;
+        own[r] = burst == 0 ? sum : std::min(own[r], sum);
+        note(0, static_cast<int>(r), all[r], 1.0, slowest);
+      }
+    }
+    profile_.rank_seconds = own;
+    for (const auto& [point, value] : slowest) add(point, value);
+    if (!slow_ones(own, Worse::higher).empty()) {
+      const double worst = *std::max_element(own.begin(), own.end());
+      for (const double seconds_here : own) slowness_.push_back(worst / seconds_here);
+    }
+    return true;
+  }
+
+  /// Program first + r on rank r. Collective.
+  void shared(size_t first, double seconds, LayerCoverage& coverage) {
+    const auto mine = first + static_cast<size_t>(world_.rank());
+    const auto all = play(mine < list_.cases.size() ? mine : 0, seconds);
+    for (size_t r = 0; r < all.size() && first + r < list_.cases.size(); ++r) {
+      if (all[r].empty()) {
+        coverage.left_out.push_back(missed(first + r));
+        continue;
+      }
+      std::map<StepPoint, cost::Curve::Point> values;
+      note(first + r, static_cast<int>(r), all[r], slowness_.empty() ? 1.0 : slowness_[r], values);
+      for (const auto& [point, value] : values) add(point, value);
+      ++coverage.programs;
+    }
+  }
+
+  std::string missed(size_t i) const {
+    const auto& [layer, context] = list_.cases[i];
+    const auto program = program::lower(layer, context, workspace_);
+    return core::format("{} as {} with {} samples needs {}: no memory", layer.kind,
+                        spec::to_string(context.strategy), context.samples,
+                        core::format_bytes(bench_bytes(program)));
+  }
+
+ private:
+  /// Case `mine` on this rank; what every rank found. Collective.
+  std::vector<std::vector<Found>> play(size_t mine, double seconds) {
+    const auto& [layer, context] = list_.cases[mine];
+    const auto program = program::lower(layer, context, workspace_);
+    const auto bench = make_bench(device_, kernels_, program, options_.memory_bytes);
+    world_.barrier();
+    const auto times = bench ? sample(*bench, seconds) : Times{};
+    std::vector<std::vector<Found>> out;
+    for (const auto& numbers : gather_numbers(world_, packed(times))) out.push_back(unpacked(numbers));
+    return out;
+  }
+
+  /// What one rank found in a case: the largest value of each point, and all samples.
+  void note(size_t i, int rank, const std::vector<Found>& found, double slowness,
+            std::map<StepPoint, cost::Curve::Point>& values) {
+    const auto& points = list_.offers[i];
+    GALV_ASSERT(points.size() == found.size(), points.size(), found.size());
+    for (size_t p = 0; p < points.size(); ++p) {
+      auto& value = values[points[p]];
+      value.x = points[p].rows;
+      value.seconds = std::max({value.seconds, found[p].seconds * slowness, 1e-9});
+      value.minimum = std::max(value.minimum, found[p].own.minimum);
+      value.p95 = std::max(value.p95, found[p].own.p95);
+      value.p99 = std::max(value.p99, found[p].own.p99);
+      value.variation = std::max(value.variation, found[p].own.coefficient_of_variation);
+      value.samples = std::max(value.samples, found[p].own.samples);
+      raw_.series.push_back({points[p].key, points[p].rows, rank, found[p].samples});
+    }
+  }
+
+  /// A point that several Programs hold keeps the first one's value, with which its curve began.
+  void add(const StepPoint& point, const cost::Curve::Point& value) {
+    auto& points = profile_.steps[point.key].points;
+    const auto at = std::lower_bound(points.begin(), points.end(), point.rows,
+                                     [](const auto& p, double rows) { return p.x < rows; });
+    if (at == points.end() || at->x != point.rows) points.insert(at, value);
+  }
+
+  comm::World& world_;
+  device::Device& device_;
+  kernels::Kernels& kernels_;
+  runtime::KernelWorkspace workspace_;
+  const Worklist& list_;
+  const LayerOptions& options_;
+  cost::ModelProfile& profile_;
+  store::RawTable& raw_;
+  std::vector<double> slowness_;  ///< of the slowest rank over each rank; empty = all alike
+};
+
+bool knows(const cost::ModelProfile& profile, const StepPoint& point) {
+  const auto curve = profile.steps.find(point.key);
+  if (curve == profile.steps.end()) return false;
+  const auto& points = curve->second.points;
+  return std::any_of(points.begin(), points.end(), [&](const auto& p) { return p.x == point.rows; });
 }
 
 }  // namespace
 
 LayerCoverage measure_layers(comm::World& world, device::Device& device, kernels::Kernels& kernels,
                              const std::vector<LayerCase>& candidates, const LayerOptions& options,
-                             Budget& budget, cost::ModelProfile& profile) {
+                             Budget& budget, cost::ModelProfile& profile, store::RawTable& raw) {
+  raw.x_unit = "rows";
+  raw.meaning = core::format("compute steps in their Programs; at most {} samples of each", samples_kept);
   const runtime::KernelWorkspace workspace(kernels);
-  const auto list = make_worklist(candidates, workspace);
+  constexpr double grid = 1.4;
+  const auto list = make_worklist(candidates, workspace, grid,
+                                  [&](const StepPoint& point) { return knows(profile, point); });
   LayerCoverage coverage;
   coverage.wanted_points = static_cast<int64_t>(list.points.size());
+  coverage.kept_points = coverage.points = list.known;
   coverage.wanted_programs = static_cast<int64_t>(list.cases.size());
-  std::map<StepPoint, cost::Curve::Point> found;
-  double own_seconds = 0;
-  for (size_t i = 0; i < list.cases.size(); ++i) {
-    const double left = budget.left();
-    if (left <= 0) break;
-    const auto& [layer, context] = list.cases[i];
-    const auto program = program::lower(layer, context, workspace);
-    const auto bench = make_bench(world, device, kernels, program, options.memory_bytes);
-    if (!bench) {
-      coverage.left_out.push_back(core::format("{} as {} with {} samples needs {}: no memory", layer.kind,
-                                               spec::to_string(context.strategy), context.samples,
-                                               core::format_bytes(bench_bytes(program))));
-      continue;
+  Rounds rounds(world, device, kernels, list, options, profile, raw);
+  const auto ranks = static_cast<size_t>(world.size());
+  const auto slice = [&](size_t from) {
+    const auto left = static_cast<double>((list.cases.size() - from + ranks - 1) / ranks);
+    return std::clamp(budget.left() / left, 0.0, std::max(options.seconds_per_program, burst_seconds));
+  };
+  size_t next = 0;
+  while (next < list.cases.size() && !budget.spent()) {
+    if (next == 0) {
+      if (rounds.common(std::max(slice(0), 0.001)))
+        ++coverage.programs;
+      else
+        coverage.left_out.push_back(rounds.missed(0));
+      next = 1;
+    } else {
+      rounds.shared(next, slice(next), coverage);
+      next += ranks;
     }
-    const auto times =
-        sample(world, *bench, left / static_cast<double>(list.cases.size() - i), options.iterations);
-    // A point that several Programs hold keeps the first one's value, with which its curve began.
-    found.merge(reduced(world, times, own_seconds));
-    ++coverage.programs;
+    coverage.points = std::count_if(list.points.begin(), list.points.end(),
+                                    [&](const auto& point) { return knows(profile, point); });
+    budget.note(coverage.points, coverage.wanted_points, "step shapes");
   }
-  for (const auto& [point, value] : found) profile.steps[point.key].points.push_back(value);
-  coverage.points = std::count_if(list.points.begin(), list.points.end(),
-                                  [&](const auto& point) { return found.contains(point); });
-  coverage.rank_seconds = world.all_gather(own_seconds);
   return coverage;
 }
 

@@ -2,16 +2,21 @@
 #include "measure/peaks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
+#include "core/format.hpp"
+#include "measure/gather.hpp"
+#include "measure/gemm_bench.hpp"
 #include "measure/sampler.hpp"
 #include "measure/statistics.hpp"
 
 namespace galvatron::measure {
 namespace {
 
-/// This rank's median seconds of `work`; all ranks repeat it equally often. Collective.
-double timed_together(comm::World& world, const SampleRule& rule, const std::function<void()>& work) {
+/// This rank's seconds of every repetition of `work`; all ranks repeat it equally often. Collective.
+std::vector<double> timed_together(comm::World& world, const SampleRule& rule,
+                                   const std::function<void()>& work) {
   Sampler sampler(rule);
   std::vector<double> mine;
   for (auto count = sampler.next_batch(); count > 0; count = sampler.next_batch()) {
@@ -30,38 +35,26 @@ double timed_together(comm::World& world, const SampleRule& rule, const std::fun
     sampler.add(std::span(batch).first(own.size()), batch.back());
     if (sampler.samples().size() > before) mine.insert(mine.end(), own.begin(), own.end());
   }
-  return std::max(median_of(mine), 1e-9);
+  return mine;
 }
 
-double gemm_seconds(comm::World& world, device::Device& device, kernels::Kernels& kernels, int64_t size,
-                    core::DType dtype, const SampleRule& rule) {
-  device::Buffer a, b, c, workspace;
-  kernels::GemmArgs args;
-  world.agree("measure the gemm peak", [&] {
-    const auto bytes = size * size * core::size_of(dtype);
-    a = device::Buffer(device, bytes);
-    b = device::Buffer(device, bytes);
-    c = device::Buffer(device, bytes);
-    args.a = device::matrix(a.data(), dtype, size, size);
-    args.b = device::matrix(b.data(), dtype, size, size);
-    args.c = device::matrix(c.data(), dtype, size, size);
-    const auto workspace_bytes = kernels.gemm_workspace_bytes(args);
-    if (workspace_bytes == 0) return;
-    workspace = device::Buffer(device, workspace_bytes);
-    args.workspace = device::vector(workspace.data(), core::DType::u8, workspace_bytes);
-  });
-  const auto stream = device.make_stream();
-  // Ones, not zeros: some processors multiply zeros at another clock.
-  kernels.fill(*stream, args.a, 1.0);
-  kernels.fill(*stream, args.b, 1.0);
-  return timed_together(world, rule, [&] {
-    kernels.gemm(*stream, args);
-    stream->synchronize();
-  });
+/// The size of which one product of the slowest rank takes as long as the options say. Collective.
+int64_t fitting_size(comm::World& world, device::Device& device, kernels::Kernels& kernels, core::DType dtype,
+                     const PeakOptions& options) {
+  if (options.gemm_size > 0) return options.gemm_size;
+  constexpr int64_t smallest = 256, largest = 8192;
+  for (int64_t size = smallest; size < largest; size *= 2) {
+    GemmBench bench(world, device, kernels, size, dtype);
+    bench.play();  // the first one makes what later ones use again
+    std::array<double, 1> seconds = {bench.play()};
+    world.all_reduce(std::span<double>(seconds), comm::ReduceOp::max);
+    if (seconds[0] >= options.gemm_seconds) return size;
+  }
+  return largest;
 }
 
-double add_seconds(comm::World& world, device::Device& device, kernels::Kernels& kernels, int64_t bytes,
-                   const SampleRule& rule) {
+std::vector<double> add_seconds(comm::World& world, device::Device& device, kernels::Kernels& kernels,
+                                int64_t bytes, const SampleRule& rule) {
   device::Buffer a, b, out;
   world.agree("measure the memory bandwidth", [&] {
     a = device::Buffer(device, bytes);
@@ -85,19 +78,51 @@ double add_seconds(comm::World& world, device::Device& device, kernels::Kernels&
 
 }  // namespace
 
-Peaks measure_peaks(comm::World& world, device::Device& device, kernels::Kernels& kernels,
-                    const PeakOptions& options, Budget& budget) {
-  SampleRule rule;
-  rule.target = options.iterations;
-  rule.seconds = std::clamp(0.5 * budget.left(), 0.0, options.seconds);
-  const auto n = static_cast<double>(options.gemm_size);
-  const double gemm = gemm_seconds(world, device, kernels, options.gemm_size, options.dtype, rule);
-  rule.seconds = std::clamp(budget.left(), 0.0, options.seconds);
-  const double add = add_seconds(world, device, kernels, options.array_bytes, rule);
-  Peaks peaks;
-  peaks.gemm_flops = world.all_gather(2.0 * n * n * n / gemm);
-  peaks.memory_bytes_per_second = world.all_gather(3.0 * static_cast<double>(options.array_bytes) / add);
-  return peaks;
+PeakCoverage measure_peaks(comm::World& world, device::Device& device, kernels::Kernels& kernels,
+                           const PeakOptions& options, Budget& budget, cost::HardwareProfile& profile,
+                           store::RawTable& raw) {
+  raw.x_unit = "rows, or bytes";
+  raw.meaning = "square matrix products over their rows; sums of arrays over the bytes of one";
+  PeakCoverage coverage;
+  coverage.wanted = static_cast<int64_t>(options.dtypes.size()) + 1;
+  const auto rule_now = [&] {
+    const auto parts = static_cast<double>(coverage.wanted - coverage.measured);
+    SampleRule rule;
+    rule.target = options.iterations;
+    rule.seconds = std::clamp(budget.left() / parts, 0.0, options.seconds);
+    return rule;
+  };
+  const auto keep = [&](const std::string& of, double x, const std::vector<double>& seconds) {
+    const auto all = gather_numbers(world, seconds);
+    for (size_t r = 0; r < all.size(); ++r) raw.series.push_back({of, x, static_cast<int32_t>(r), all[r]});
+  };
+  const auto measure_type = [&](core::DType dtype) {
+    if (profile.gemm_peaks.contains(dtype)) {
+      ++coverage.measured;
+      ++coverage.kept;
+      return;
+    }
+    if (dtype != options.dtypes.front() && budget.spent()) return;
+    const auto rule = rule_now();
+    const auto size = fitting_size(world, device, kernels, dtype, options);
+    GemmBench bench(world, device, kernels, size, dtype);
+    const auto seconds = timed_together(world, rule, [&] { bench.play(); });
+    profile.gemm_peaks[dtype] = world.all_gather(bench.flops() / std::max(median_of(seconds), 1e-9));
+    keep(core::format("gemm {}", core::name(dtype)), static_cast<double>(size), seconds);
+    ++coverage.measured;
+  };
+  measure_type(options.dtypes.front());
+  if (profile.memory_bytes_per_second.empty()) {
+    const auto bytes = static_cast<double>(options.array_bytes);
+    const auto seconds = add_seconds(world, device, kernels, options.array_bytes, rule_now());
+    profile.memory_bytes_per_second = world.all_gather(3.0 * bytes / std::max(median_of(seconds), 1e-9));
+    keep("sum of two arrays into a third", bytes, seconds);
+  } else {
+    ++coverage.kept;
+  }
+  ++coverage.measured;
+  for (size_t i = 1; i < options.dtypes.size(); ++i) measure_type(options.dtypes[i]);
+  return coverage;
 }
 
 }  // namespace galvatron::measure

@@ -6,180 +6,237 @@
 #include <memory>
 #include <utility>
 
-#include "core/fingerprint.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "device/topology.hpp"
 #include "measure/counters.hpp"
-#include "measure/report.hpp"
-#include "measure/statistics.hpp"
-#include "measure/verdicts.hpp"
+#include "measure/profile_report.hpp"
 
 namespace galvatron::measure {
 namespace {
 
-// Shares of what is left of the budget when each phase starts; the layers take the rest.
+// Shares of what is left of the budget when each part starts; interference takes the rest.
 constexpr double links_share = 0.2;
 constexpr double collectives_share = 0.3;
 constexpr double peaks_share = 0.1;
+constexpr double layers_share = 0.85;
 
-/// Runs the phases one after the other on one budget.
-class Phases {
+/// Runs the parts one after the other on one budget.
+class Parts {
  public:
-  Phases(comm::World& world, device::Device& device, kernels::Kernels& kernels, const Options& options,
-         core::Log& log)
+  Parts(comm::World& world, device::Device& device, kernels::Kernels& kernels, const Options& options,
+        const BudgetHooks& hooks, Measured& measured, core::Log& log)
       : world_(world),
         device_(device),
         kernels_(kernels),
         options_(options),
+        measured_(measured),
+        earlier_complete_(std::exchange(measured.profile.complete, false)),
+        earlier_(std::exchange(measured.profile.coverage, {})),
         log_(log),
-        budget_(world, options.budget_seconds, options.hooks),
-        counters_(make_counters()) {}
+        budget_(world, options.budget_seconds, hooks),
+        counters_(make_counters()),
+        sets_(group_sets(nodes_of_ranks(world))) {}
 
   void links() {
     begin("links", links_share);
+    if (const auto* before = finished("links"); before != nullptr)
+      return end(before->done, before->wanted, before->unit, before->done);
     const LinkPaths paths(world_, device_);
-    outcome_.links = measure_links(world_, paths.list(), options_.links, budget_);
-    store_links(outcome_.links, paths.list().front().name, hardware());
-    outcome_.raw["links"] = std::move(outcome_.links.raw);
-    end(outcome_.links.measured_pairs(), outcome_.links.pairs(), "pairs");
-    for (const auto& line : left_out(outcome_.links.coverage)) log_.detail("profile: links: " + line);
+    auto map = measure_links(world_, paths.list(), options_.links, budget_);
+    store_links(map, paths.list().front().name, hardware());
+    hardware().conditions["timer resolution"] = core::format_seconds(map.coverage.timer_resolution);
+    measured_.raw["links"] = std::move(map.raw);
+    end(map.measured_pairs(), map.pairs(), "pairs");
+    for (const auto& line : left_out(map.coverage)) log_.detail("profile: links: " + line);
   }
 
   void collectives() {
     begin("collectives", collectives_share);
-    const auto done = measure_collectives(world_, device_, group_sets(nodes_of_ranks(world_)),
-                                          options_.collectives, budget_, hardware());
-    end(done.measured, done.wanted, "points");
+    const auto done = measure_collectives(world_, device_, sets_, options_.collectives, budget_, hardware(),
+                                          measured_.raw["collectives"]);
+    end(done.measured, done.wanted, "points", done.kept);
   }
 
-  void peaks() {
+  void peaks(core::DType dtype) {
     begin("peaks", peaks_share);
-    auto peaks = measure_peaks(world_, device_, kernels_, options_.peaks, budget_);
-    hardware().gemm_flops = std::move(peaks.gemm_flops);
-    hardware().memory_bytes_per_second = std::move(peaks.memory_bytes_per_second);
-    end(world_.size(), world_.size(), "ranks");
+    const auto done =
+        measure_peaks(world_, device_, kernels_, options_.peaks, budget_, hardware(), measured_.raw["peaks"]);
+    if (const auto peak = hardware().gemm_peaks.find(dtype); peak != hardware().gemm_peaks.end())
+      hardware().gemm_flops = peak->second;
+    end(done.measured, done.wanted, "figures", done.kept);
   }
 
-  void layers(const std::vector<LayerCase>& candidates) {
-    begin("layers", 1.0);
-    outcome_.layers = measure_layers(world_, device_, kernels_, candidates, options_.layers, budget_,
-                                     outcome_.profile.model);
-    end(outcome_.layers.points, outcome_.layers.wanted_points, "step shapes");
-    for (const auto& line : outcome_.layers.left_out) log_.warning("not measured: " + line);
+  void interference() {
+    begin("interference", 1.0);
+    const auto done = measure_interference(world_, device_, kernels_, sets_, options_.interference, budget_,
+                                           hardware(), measured_.raw["interference"]);
+    end(done.measured, done.wanted, "rows", done.kept);
   }
 
-  Outcome finish() {
-    outcome_.coverage = budget_.coverage();
-    outcome_.stopped = budget_.stopped();
-    hardware().conditions["timer resolution"] =
-        core::format_seconds(outcome_.links.coverage.timer_resolution);
-    const auto missing = counters_->missing();
-    hardware().conditions["counters"] = missing.empty() ? "hardware events" : missing;
-    return std::move(outcome_);
+  void layers(const Request& request, Outcome& outcome) {
+    begin("layers", layers_share);
+    auto& model = measured_.profile.model;
+    measure_loader(world_, request.read_sample, budget_, model, measured_.raw["loader"] = {});
+    measure_counters(world_, device_, kernels_, request.layers, options_.layers.memory_bytes, budget_, model);
+    const auto done = measure_layers(world_, device_, kernels_, request.layers, options_.layers, budget_,
+                                     model, measured_.raw["steps"]);
+    end(done.points, done.wanted_points, "step shapes", done.kept_points);
+    for (const auto& line : done.left_out) log_.warning("not measured: " + line);
+    outcome.left_out = done.left_out;
   }
 
-  cost::HardwareProfile& hardware() { return outcome_.profile.hardware; }
-  Outcome& outcome() { return outcome_; }
+  cost::HardwareProfile& hardware() { return measured_.profile.hardware; }
+  Budget& budget() { return budget_; }
+  const std::vector<std::string>& counted() const { return counted_; }
 
  private:
-  void begin(const std::string& phase, double share) {
-    phase_ = phase;
-    budget_.begin(phase, share);
+  /// What an earlier start covered of a part when it had its time: all of it, or what the budget allowed. A
+  /// stop cuts short the last part that there is.
+  const Coverage* finished(const std::string& part) const {
+    const auto found =
+        std::find_if(earlier_.begin(), earlier_.end(), [&](const Coverage& c) { return c.phase == part; });
+    if (found == earlier_.end()) return nullptr;
+    const bool whole = found->done == found->wanted || earlier_complete_ || found + 1 != earlier_.end();
+    return whole ? &*found : nullptr;
+  }
+
+  void begin(const std::string& part, double share) {
+    part_ = part;
+    budget_.begin(part, share);
     counters_->start();
   }
-  void end(int64_t done, int64_t wanted, const std::string& unit) {
-    outcome_.counters.push_back(reading_text(phase_, counters_->stop()));
-    budget_.end(done, wanted, unit);
+  void end(int64_t done, int64_t wanted, const std::string& unit, int64_t kept = 0) {
+    counted_.push_back(world_.broadcast(reading_text(part_, counters_->stop()), 0));
+    budget_.end(done, wanted, unit, kept);
+    measured_.profile.coverage = budget_.coverage();
     const auto& c = budget_.coverage().back();
-    log_.info(core::format("profile: {}: {} of {} {} in {} of {}", c.phase, c.done, c.wanted, c.unit,
+    log_.info(core::format("profile: {}: {} in {} of {}", c.phase, coverage_line(c),
                            core::format_seconds(c.spent_seconds), core::format_seconds(c.allotted_seconds)));
-    log_.detail("profile: " + outcome_.counters.back());
+    log_.detail("profile: " + counted_.back());
+    if (c.kept < c.done) options_.keep(measured_);
   }
 
   comm::World& world_;
   device::Device& device_;
   kernels::Kernels& kernels_;
   const Options& options_;
+  Measured& measured_;
+  const bool earlier_complete_;
+  const std::vector<Coverage> earlier_;
   core::Log& log_;
   Budget budget_;
   std::unique_ptr<Counters> counters_;
-  std::string phase_;
-  Outcome outcome_;
+  const std::vector<GroupSet> sets_;
+  std::string part_;
+  std::vector<std::string> counted_;
 };
 
-void describe_machine(const comm::World& world, const Request& request, cost::HardwareProfile& profile) {
+void describe_machine(comm::World& world, const Request& request, const std::string& processor,
+                      cost::HardwareProfile& profile) {
   profile.ranks = world.size();
   profile.nodes = world.nodes();
   profile.threads = request.threads;
   std::vector<int64_t> counts(static_cast<size_t>(world.nodes()), 0);
+  profile.rank_nodes.clear();
   for (const int node : nodes_of_ranks(world)) profile.rank_nodes.push_back(node);
   for (const int node : nodes_of_ranks(world)) ++counts[static_cast<size_t>(node)];
   profile.ranks_per_node = *std::max_element(counts.begin(), counts.end());
+  profile.hosts.clear();
   for (int node = 0; node < world.nodes(); ++node) profile.hosts.push_back(world.host_of(node));
-  profile.conditions = request.conditions;
+  for (const auto& [name, value] : request.conditions) profile.conditions[name] = value;
+  profile.conditions["processor"] = processor;
+  profile.conditions["clock"] = "steady clock of each rank; only differences on one rank are used";
+  const auto cores = world.all_gather(static_cast<int64_t>(device::allowed_cores().size()));
+  const auto [least, most] = std::minmax_element(cores.begin(), cores.end());
+  profile.conditions["binding"] = *least == *most
+                                      ? core::format("each rank may use {} cores", *least)
+                                      : core::format("ranks may use {} to {} cores", *least, *most);
 }
 
-/// The largest of the ranks, part by part. All ranks have the same parts, in the map's order. Collective.
+/// The largest of the ranks, part by part, and of what an earlier start saw: one that had less to measure
+/// held less. All ranks have the same parts, in the map's order. Collective.
 void store_reserve(comm::World& world, const ReserveMeter& meter, cost::HardwareProfile& profile) {
   std::vector<int64_t> bytes;
   for (const auto& [part, amount] : meter.parts()) bytes.push_back(amount);
   world.all_reduce(std::span<int64_t>(bytes), comm::ReduceOp::max);
   size_t at = 0;
-  profile.reserve_bytes = 0;
   for (const auto& [part, amount] : meter.parts()) {
-    profile.reserve_parts[part] = bytes[at];
-    profile.reserve_bytes += bytes[at++];
+    auto& known = profile.reserve_parts[part];
+    known = std::max(known, bytes[at++]);
   }
+  profile.reserve_bytes = 0;
+  for (const auto& [part, amount] : profile.reserve_parts) profile.reserve_bytes += amount;
+}
+
+/// Plays the parts until one of them is stopped.
+void play(Parts& parts, const Request& request, ReserveMeter& meter, Outcome& outcome) {
+  const auto stopped = [&] { return parts.budget().stopped(); };
+  parts.links();
+  if (!stopped()) parts.collectives();
+  meter.mark("communicators");
+  if (!stopped()) parts.peaks(request.dtype);
+  if (!stopped()) parts.layers(request, outcome);
+  if (!stopped()) parts.interference();
+  meter.mark("kernels");
+  outcome.stopped = stopped();
+}
+
+/// The fragment that measuring starts from, with its fingerprints. Collective.
+Measured begin_with(comm::World& world, const device::Device& device, const Request& request,
+                    Measured earlier, core::Log& log) {
+  // Every rank of a profile is of one kind of host, so the first one speaks for all.
+  const auto processor = world.broadcast(device::host_topology().processor, 0);
+  const auto hardware = hardware_fingerprint(world, device, request);
+  const auto steps = steps_fingerprint(world, device, request, processor);
+  auto kept = still_valid(earlier.profile, hardware, steps);
+  if (!kept.parts.empty())
+    log.info("profile: kept from " +
+             std::string(earlier.profile.complete ? "an earlier profile: " : "one that was stopped: ") +
+             kept.parts);
+  Measured out;
+  out.profile = std::move(kept.profile);
+  if (!kept.parts.empty()) out.raw = std::move(earlier.raw);
+  out.profile.fingerprint = fingerprint_of(world, device, request, processor);
+  out.profile.hardware.fingerprint = hardware;
+  out.profile.model.fingerprint = steps;
+  out.profile.model.model_fingerprint = request.model_fingerprint;
+  out.profile.model.dtype = request.dtype;
+  describe_machine(world, request, processor, out.profile.hardware);
+  return out;
 }
 
 }  // namespace
 
 Outcome measure_all(comm::World& world, device::Device& device, kernels::Kernels& kernels,
-                    const Request& request, const Options& options, ReserveMeter& meter, core::Log& log) {
+                    const Request& request, const Options& options, Measured earlier, ReserveMeter& meter,
+                    core::Log& log) {
   meter.mark("program");
-  Phases phases(world, device, kernels, options, log);
-  describe_machine(world, request, phases.hardware());
-  // Every rank of a profile is of one kind of host, so the first one speaks for all.
-  phases.hardware().conditions["processor"] = world.broadcast(device::host_topology().processor, 0);
-  phases.links();
-  phases.collectives();
-  meter.mark("communicators");
-  phases.peaks();
-  phases.layers(request.layers);
-  meter.mark("kernels");
-  store_reserve(world, meter, phases.hardware());
-  auto outcome = phases.finish();
-  outcome.profile.model.model_fingerprint = request.model_fingerprint;
-  outcome.profile.model.dtype = request.dtype;
-  outcome.profile.fingerprint = fingerprint_of(world, device, request);
-  for (auto& line : outcome.counters) line = world.broadcast(line, 0);
-  auto& conditions = outcome.profile.hardware.conditions;
-  conditions["counters"] = world.broadcast(conditions["counters"], 0);
+  Outcome outcome;
+  auto& measured = outcome.measured;
+  measured = begin_with(world, device, request, std::move(earlier), log);
+  auto hooks = options.hooks;
+  hooks.save = [&] {
+    log.info("profile: saved as far as it is");
+    options.keep(measured);
+  };
+  hooks.progress = [&log](const std::string& text) { log.info("profile: " + text); };
+  Parts parts(world, device, kernels, options, hooks, measured, log);
+  play(parts, request, meter, outcome);
+  store_reserve(world, meter, measured.profile.hardware);
+  const auto missing = world.broadcast(make_counters()->missing(), 0);
+  measured.profile.hardware.conditions["counters"] = missing.empty() ? "hardware events" : missing;
+  outcome.counters = parts.counted();
+  measured.profile.complete = !outcome.stopped;
+  options.keep(measured);
   return outcome;
 }
 
-std::string fingerprint_of(const comm::World& world, const device::Device& device, const Request& request) {
-  std::string text;
-  for (int r = 0; r < world.size(); ++r) text += world.host_of(world.node_of(r)) + "\n";
-  text += core::format("{}\nthreads {}\n{}\n{}\n{}\n", device.name(), request.threads, request.build,
-                       request.model_fingerprint, core::name(request.dtype));
-  for (const auto& [layer, context] : request.layers)
-    text += core::format("{} {} {} samples, tp index {}\n", layer.kind, spec::to_string(context.strategy),
-                         context.samples, context.coordinate.tp);
-  return core::fingerprint(text);
-}
-
 std::string outcome_report(const Outcome& outcome) {
-  auto text = hardware_report(outcome.profile.hardware);
-  text += "what the budget covered\n" + coverage_text(outcome.coverage);
-  for (const auto& line : outcome.layers.left_out) text += "  not measured: " + line + "\n";
-  for (const auto& o : slow_ones(outcome.layers.rank_seconds, Worse::higher))
-    text += core::format("  slow device: rank {}: its layer steps take {:.2f} times the median\n", o.index,
-                         o.value / o.median);
-  text += "counters of rank 0\n";
+  auto text = profile_report(outcome.measured.profile);
+  for (const auto& line : outcome.left_out) text += "  not measured: " + line + "\n";
+  text += "counters of rank 0, part by part\n";
   for (const auto& line : outcome.counters) text += "  " + line + "\n";
-  if (outcome.stopped) text += "stopped on request: the profile is a fragment\n";
   return text;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
-// The whole profile phase: links, collectives, peaks, layers and the memory outside the arena, within one
-// budget of seconds.
+// The whole profile phase: links, collectives, peaks, interference, layers and the memory outside the arena,
+// within one budget of seconds. What an earlier start has measured is not measured again.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,22 +15,22 @@
 #include "kernels/kernels.hpp"
 #include "measure/budget.hpp"
 #include "measure/collectives.hpp"
+#include "measure/fingerprints.hpp"
+#include "measure/interference.hpp"
 #include "measure/layers.hpp"
 #include "measure/links.hpp"
 #include "measure/peaks.hpp"
+#include "measure/request.hpp"
 #include "measure/reserve.hpp"
 #include "store/profile_file.hpp"
 
 namespace galvatron::measure {
 
-/// What is to be measured, and for whom.
-struct Request {
-  int32_t threads = 1;  ///< per rank, of the kernels
-  std::string build;    ///< version, compiler and options of this program
-  std::string model_fingerprint;
-  core::DType dtype = core::DType::f32;
-  std::vector<LayerCase> layers;                  ///< what plans may ask for
-  std::map<std::string, std::string> conditions;  ///< of the caller: date, library versions, binding …
+/// A profile and its samples. The profile is the same on every rank; of the samples of an earlier start only
+/// rank 0 need bring any, and only rank 0 has all.
+struct Measured {
+  cost::Profile profile;
+  store::RawTables raw;
 };
 
 struct Options {
@@ -37,28 +38,27 @@ struct Options {
   LinkOptions links;
   CollectiveOptions collectives;
   PeakOptions peaks;
+  InterferenceOptions interference;
   LayerOptions layers;
-  BudgetHooks hooks;
+  BudgetHooks hooks;  ///< `save` and `progress` are set by measure_all
+  /// Given what there is after each part, and when a save is asked for; on every rank at the same time.
+  std::function<void(const Measured&)> keep = [](const Measured&) {};
 };
 
-/// The same on every rank, but for `raw`.
+/// The same on every rank, samples apart.
 struct Outcome {
-  cost::Profile profile;
-  LinkMap links;
-  LayerCoverage layers;
-  std::vector<Coverage> coverage;
-  std::vector<std::string> counters;  ///< a line per phase, of rank 0
-  store::RawTables raw;               ///< every sample; on rank 0 only
+  Measured measured;
+  std::vector<std::string> left_out;  ///< a line for each Program without memory
+  std::vector<std::string> counters;  ///< a line per part, of rank 0
   bool stopped = false;               ///< asked to stop; the profile is a fragment
 };
 
-/// `meter` may have marks of its own already, the same ones on every rank; what the process holds when this
-/// begins goes into "program". Throws core::AgreedError when a link delivers wrong data. Collective.
+/// Measures what `earlier` does not say about these ranks and this model. `meter` may have marks of its own
+/// already, the same ones on every rank; what the process holds when this begins goes into "program". Throws
+/// core::AgreedError when a link delivers wrong data. Collective.
 Outcome measure_all(comm::World& world, device::Device& device, kernels::Kernels& kernels,
-                    const Request& request, const Options& options, ReserveMeter& meter, core::Log& log);
-
-/// What a profile depends on, and nothing that changes between two runs of the same job. Not collective.
-std::string fingerprint_of(const comm::World& world, const device::Device& device, const Request& request);
+                    const Request& request, const Options& options, Measured earlier, ReserveMeter& meter,
+                    core::Log& log);
 
 /// The hardware report, what the budget covered, counters, and ranks whose layers are slow.
 std::string outcome_report(const Outcome& outcome);

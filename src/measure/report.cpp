@@ -189,19 +189,31 @@ std::string peak_table(const cost::HardwareProfile& profile) {
       out += line(core::format("rank {} ({})", r, host_of(profile, node_of(profile, rank))), flops[r],
                   r < bandwidth.size() ? bandwidth[r] : std::numeric_limits<double>::infinity());
     }
-    return out;
+  } else {
+    out += line("slowest", *std::min_element(flops.begin(), flops.end()),
+                *std::min_element(bandwidth.begin(), bandwidth.end()));
+    out += line("median", median_of(flops), median_of(bandwidth));
+    out += line("fastest", *std::max_element(flops.begin(), flops.end()),
+                *std::max_element(bandwidth.begin(), bandwidth.end()));
   }
-  out += line("slowest", *std::min_element(flops.begin(), flops.end()),
-              *std::min_element(bandwidth.begin(), bandwidth.end()));
-  out += line("median", median_of(flops), median_of(bandwidth));
-  return out + line("fastest", *std::max_element(flops.begin(), flops.end()),
-                    *std::max_element(bandwidth.begin(), bandwidth.end()));
+  for (const auto& [dtype, peaks] : profile.gemm_peaks)
+    out += core::format("  {:<24} {:>10.1f} GFLOP/s, median of the ranks\n",
+                        core::format("products in {}", core::name(dtype)), median_of(peaks) * 1e-9);
+  return out;
 }
 
 std::string reserve_table(const cost::HardwareProfile& profile) {
   auto out = core::format("  {:<24} {:>10} per rank\n", "reserve", core::format_bytes(profile.reserve_bytes));
-  for (const auto& [part, bytes] : profile.reserve_parts)
-    out += core::format("    {:<22} {:>10}\n", part, core::format_bytes(bytes));
+  const auto line = [&](const std::string& name, int64_t bytes) {
+    out += core::format("    {:<22} {:>10}\n", name, core::format_bytes(bytes));
+  };
+  for (const auto& [part, bytes] : profile.reserve_parts) line(part, bytes);
+  const auto& units = profile.reserve_units;
+  if (units == cost::ReserveUnits{}) return out;
+  out += "  and what a plan adds, for each\n";
+  line("group of ranks", units.communicator);
+  line("member of a window", units.window_member);
+  line("thread that talks", units.thread);
   return out;
 }
 

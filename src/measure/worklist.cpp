@@ -72,7 +72,7 @@ std::vector<StepPoint> points_of(const program::Program& program) {
 }
 
 Worklist make_worklist(const std::vector<LayerCase>& candidates, const program::WorkspaceRule& workspace,
-                       double grid) {
+                       double grid, const Known& known) {
   std::vector<std::vector<StepPoint>> offers;
   Points every;
   for (const auto& candidate : candidates) {
@@ -82,13 +82,18 @@ Worklist make_worklist(const std::vector<LayerCase>& candidates, const program::
   auto wanted = thin_out(every, grid);
   Worklist list;
   list.points.assign(wanted.all.begin(), wanted.all.end());
+  std::erase_if(wanted.ends, known);
+  list.known = static_cast<int64_t>(std::erase_if(wanted.all, known));
 
   auto chosen = cover(offers, wanted.ends);
   list.first_cases_ends = static_cast<int64_t>(chosen.size());
   for (const auto i : chosen)
     for (const auto& point : offers[i]) wanted.all.erase(point);
   for (const auto i : cover(offers, wanted.all)) chosen.push_back(i);
-  for (const auto i : chosen) list.cases.push_back(candidates[i]);
+  for (const auto i : chosen) {
+    list.cases.push_back(candidates[i]);
+    list.offers.push_back(std::move(offers[i]));
+  }
   return list;
 }
 

@@ -19,6 +19,8 @@ void write_coverage(hid_t file, const std::vector<cost::Coverage>& coverage) {
   h5::write_column(id, "done", numbers([](const Coverage& c) { return c.done; }), "1",
                    "how many were measured");
   h5::write_column(id, "wanted", numbers([](const Coverage& c) { return c.wanted; }), "1", "of how many");
+  h5::write_column(id, "kept", numbers([](const Coverage& c) { return c.kept; }), "1",
+                   "of those done: known from an earlier profile");
   h5::write_column(id, "of", texts(coverage, [](const Coverage& c) { return c.unit; }), "of what");
 }
 
@@ -30,11 +32,12 @@ std::vector<cost::Coverage> read_coverage(hid_t file) {
   const auto allotted = h5::read_numbers(id, "allotted_seconds"),
              spent = h5::read_numbers(id, "spent_seconds");
   const auto done = h5::read_integers(id, "done"), wanted = h5::read_integers(id, "wanted");
+  const auto kept = h5::read_integers(id, "kept");
   require_rows("the coverage", phases.size(),
-               {units.size(), allotted.size(), spent.size(), done.size(), wanted.size()});
+               {units.size(), allotted.size(), spent.size(), done.size(), wanted.size(), kept.size()});
   std::vector<cost::Coverage> coverage;
   for (size_t i = 0; i < phases.size(); ++i)
-    coverage.push_back({phases[i], allotted[i], spent[i], done[i], wanted[i], units[i]});
+    coverage.push_back({phases[i], allotted[i], spent[i], done[i], wanted[i], units[i], kept[i]});
   return coverage;
 }
 

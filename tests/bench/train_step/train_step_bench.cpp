@@ -60,11 +60,13 @@ double gemm_peak(comm::World& world, device::Device& device, kernels::Kernels& k
     measure::Budget budget(world, 20.0);
     measure::PeakOptions options;
     options.gemm_size = size;
-    options.dtype = dtype;
+    options.dtypes = {dtype};
     options.array_bytes = 1 << 20;
+    cost::HardwareProfile profile;
+    store::RawTable unused;
+    measure::measure_peaks(world, device, kernels, options, budget, profile, unused);
     double sum = 0;
-    for (const auto flops : measure::measure_peaks(world, device, kernels, options, budget).gemm_flops)
-      sum += flops;
+    for (const auto flops : profile.gemm_peaks.at(dtype)) sum += flops;
     best = std::max(best, sum);
   }
   return best;

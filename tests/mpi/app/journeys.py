@@ -129,22 +129,46 @@ def signals(j):
 
 
 def early_signals(j):
-    """SIGTERM before training: the phase ends, the job asks to be queued again."""
-    run = ["--out", j.out("run"), "train.steps=4000", "search.batch=[256]", "search.trials=50", "profile.budget=3"]
+    """SIGTERM before training: the phase ends, the job asks to be queued again, and what was measured is kept."""
+    run = ["--out", j.out("run"), "train.steps=4000", "search.batch=[256]", "search.trials=50", "profile.budget=4"]
     job = j.start(2, "run", run)
-    # The deck is written before the profile begins.
-    if j.await_that(job, lambda: os.path.exists(j.file("run", "deck.toml")), "deck.toml"):
+    # The first part is written when it is done.
+    if j.await_that(job, lambda: os.path.exists(j.file("run", "profile.h5")), "profile.h5"):
         os.kill(j.ranks_of(job)[1], signal.SIGTERM)
     rc, text = j.finish(job, 20)
-    j.ended(rc, 75, text, ["stopped in the profile"], "SIGTERM in the profile")
-    if os.path.exists(j.file("run", "profile.h5")):
-        j.problems.append("half a profile was kept")
+    j.ended(rc, 75, text, ["stopped in the profile; the next start goes on"], "SIGTERM in the profile")
+    j.require_files("run", ["profile.h5"])
     job = j.start(2, "run", run)
     if j.await_that(job, lambda: os.path.exists(j.file("run", "search.txt")), "search.txt"):
         os.kill(j.ranks_of(job)[1], signal.SIGTERM)
     rc, text = j.finish(job, 20)
-    j.ended(rc, 75, text, ["stopped in the trials"], "SIGTERM in the trials")
-    j.require_files("run", ["profile.h5"])
+    j.ended(rc, 75, text, ["was stopped before its end; measuring what it lacks", "kept from one that was stopped: 2 links",
+                           "profile: links: 1 of 1 pairs, 1 of them kept", "stopped in the trials"], "SIGTERM in the trials")
+    j.run(2, run, verb="search", texts=["used again"])
+
+
+def profile_stops(j):
+    """Every way to stop or to save in the profile; the last start has nothing left to do."""
+    run = ["--out", j.out("run"), "profile.budget=6"]
+    j.run(2, run + ["train.walltime=4 s"], verb="profile", code=75, texts=["stopped in the profile"])
+
+    def written(words, act):
+        """Starts, waits until the file is written once more, acts, and returns how it ended."""
+        known = os.stat(j.file("run", "profile.h5")).st_mtime_ns
+        job = j.start(2, "profile", words)
+        if j.await_that(job, lambda: os.stat(j.file("run", "profile.h5")).st_mtime_ns > known, "another profile.h5"):
+            act(job)
+        return j.finish(job, 30)
+
+    rc, text = written(run, lambda job: os.kill(j.ranks_of(job)[0], signal.SIGUSR1))
+    j.ended(rc, 0, text, ["was stopped before its end", "saved as far as it is", "what the budget covered"], "SIGUSR1")
+    # Another model on the same hosts: what talks was measured, its steps were not.
+    wider = run + ["model.ffn=384", "profile.budget=20"]
+    rc, text = written(wider, lambda job: open(j.file("run", "STOP"), "w").close())
+    j.ended(rc, 0, text, ["is of other ranks, another build or model; measuring what it lacks",
+                          "kept from an earlier profile: 2 links, curves of 5 collectives"], "STOP in the profile")
+    j.run(2, wider, verb="profile", texts=["profile: links: 1 of 1 pairs, 1 of them kept"])
+    j.run(2, wider, verb="profile", texts=["used again"])
 
 
 def touch_files(j):
@@ -312,7 +336,8 @@ def generation(j):
 
 CASES = {"resume" + name: lambda j, plan=name: resume(j, plan) for name in PLANS} | {
     "resume_elsewhere": resume_elsewhere, "stops": stops, "trials": trials,
-    "killed": killed, "hanging": hanging, "signals": signals, "early_signals": early_signals, "touch_files": touch_files,
+    "killed": killed, "hanging": hanging, "signals": signals, "early_signals": early_signals,
+    "profile_stops": profile_stops, "touch_files": touch_files,
     "time_limit": time_limit, "refusals": refusals, "damage": damage, "two_jobs": two_jobs, "formats": formats,
     "broken_data": broken_data, "evaluation": evaluation, "generation": generation, "quickstart": quickstart,
 }

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/format.hpp"
 #include "kernels/kernels.hpp"
@@ -41,7 +43,8 @@ std::vector<LayerCase> small_cases() {
 
 Request small_request() {
   Request request;
-  request.build = "a build";
+  request.talk_mark = "messages";
+  request.compute_mark = "kernels";
   request.model_fingerprint = "a model";
   request.layers = small_cases();
   request.conditions = {{"date", "2030-01-01"}};
@@ -55,7 +58,10 @@ Options small_options(double seconds) {
   options.collectives.sizes = geometric_sizes(1024, 65536, 8);
   options.peaks.gemm_size = 128;
   options.peaks.array_bytes = 1 << 20;
-  options.layers.iterations = 3;
+  options.layers.seconds_per_program = 0.02;
+  options.interference.sizes = {4096, 65536};
+  options.interference.gemm_size = 64;
+  options.interference.burst_seconds = 0.005;
   return options;
 }
 
@@ -69,13 +75,17 @@ std::string profile_text(const cost::Profile& profile) {
   return text;
 }
 
+void expect_covered(const cost::Profile& profile) {
+  for (const auto& c : profile.coverage) EXPECT_EQ(c.done, c.wanted) << c.phase;
+}
+
 struct Bench : Live {
   std::unique_ptr<kernels::Kernels> kernels = kernels::make_kernels(*device, 1);
   ReserveMeter meter;
   core::SilentLog log;
 
-  Outcome measure(const Request& request, const Options& options) {
-    return measure_all(*world, *device, *kernels, request, options, meter, log);
+  Outcome measure(const Request& request, const Options& options, Measured earlier = {}) {
+    return measure_all(*world, *device, *kernels, request, options, std::move(earlier), meter, log);
   }
 };
 
@@ -83,9 +93,9 @@ TEST(Profile, CoversWhatThePlansMayAskFor) {
   Bench bench;
   const auto request = small_request();
   const auto outcome = bench.measure(request, small_options(10));
-  const auto& profile = outcome.profile;
-  EXPECT_EQ(outcome.layers.points, outcome.layers.wanted_points);
-  EXPECT_TRUE(outcome.layers.left_out.empty());
+  const auto& profile = outcome.measured.profile;
+  expect_covered(profile);
+  EXPECT_TRUE(outcome.left_out.empty());
   const runtime::KernelWorkspace workspace(*bench.kernels);
   for (const auto& [layer, context] : request.layers) {
     for (const auto& point : points_of(program::lower(layer, context, workspace))) {
@@ -105,14 +115,14 @@ TEST(Profile, CoversWhatThePlansMayAskFor) {
       }
     }
   }
-  EXPECT_EQ(static_cast<int>(outcome.layers.rank_seconds.size()), bench.world->size());
+  EXPECT_EQ(static_cast<int>(profile.model.rank_seconds.size()), bench.world->size());
   EXPECT_TRUE(bench.same_everywhere(profile_text(profile))) << "ranks hold different profiles";
 }
 
 TEST(Profile, SaysWhatItMeasuredAndWhere) {
   Bench bench;
   const auto outcome = bench.measure(small_request(), small_options(4));
-  const auto& hardware = outcome.profile.hardware;
+  const auto& hardware = outcome.measured.profile.hardware;
   EXPECT_EQ(hardware.ranks, bench.world->size());
   EXPECT_EQ(static_cast<int>(hardware.gemm_flops.size()), bench.world->size());
   for (const double flops : hardware.gemm_flops) EXPECT_GT(flops, 1e6);
@@ -120,7 +130,8 @@ TEST(Profile, SaysWhatItMeasuredAndWhere) {
   EXPECT_GT(hardware.reserve_bytes, 1 << 20);
   EXPECT_TRUE(hardware.reserve_parts.contains("program"));
   EXPECT_EQ(hardware.conditions.at("date"), "2030-01-01");
-  EXPECT_EQ(outcome.coverage.size(), 4u) << "links, collectives, peaks, layers";
+  EXPECT_EQ(outcome.measured.profile.coverage.size(), 5u)
+      << "links, collectives, peaks, layers, interference";
   const auto report = outcome_report(outcome);
   for (const char* part : {"links", "peaks", "what the budget covered", "layers", "counters of rank 0"})
     EXPECT_NE(report.find(part), std::string::npos) << "'" << part << "' is missing in:\n" << report;
@@ -129,7 +140,7 @@ TEST(Profile, SaysWhatItMeasuredAndWhere) {
 TEST(Profile, KeepsToTheBudget) {
   Bench bench;
   auto options = small_options(1.0);
-  options.layers.iterations = 1000000;
+  options.layers.seconds_per_program = 100;
   const double begin = now_seconds();
   bench.measure(small_request(), options);
   // Slack: the gemm and the arrays of the peaks are set up, and every point that was begun takes its minimum.
@@ -139,7 +150,7 @@ TEST(Profile, KeepsToTheBudget) {
 TEST(Profile, AStopRequestEndsItEarly) {
   Bench bench;
   auto options = small_options(30);
-  options.layers.iterations = 1000000;
+  options.layers.seconds_per_program = 100;
   const bool me = bench.world->rank() == bench.world->size() - 1;
   options.hooks.stop_requested = [me] { return me; };
   const double begin = now_seconds();
@@ -148,26 +159,104 @@ TEST(Profile, AStopRequestEndsItEarly) {
   EXPECT_LT(now_seconds() - begin, 5);
 }
 
+TEST(Profile, AStoppedOneIsContinued) {
+  Bench bench;
+  const auto request = small_request();
+  auto options = small_options(20);
+  // Asked to stop when the layers have begun: everything before them is done.
+  bool layers = false;
+  options.hooks.alive = [&](const std::string& part) { layers = part == "layers"; };
+  int looks = 0;
+  options.hooks.stop_requested = [&] { return layers && ++looks > 12; };
+  std::vector<int64_t> kept_steps;
+  options.keep = [&](const Measured& m) {
+    kept_steps.push_back(static_cast<int64_t>(m.profile.model.steps.size()));
+  };
+  auto first = bench.measure(request, options);
+  ASSERT_TRUE(first.stopped);
+  EXPECT_FALSE(first.measured.profile.complete);
+  EXPECT_GE(kept_steps.size(), 3u) << "saved after links, collectives, peaks and at the end";
+  const auto before = first.measured.profile;
+
+  const auto second = bench.measure(request, small_options(20), std::move(first.measured));
+  EXPECT_FALSE(second.stopped);
+  const auto& profile = second.measured.profile;
+  EXPECT_TRUE(profile.complete);
+  expect_covered(profile);
+  EXPECT_EQ(profile.hardware.links, before.hardware.links) << "links were measured again";
+  EXPECT_EQ(profile.hardware.gemm_peaks, before.hardware.gemm_peaks);
+  for (const auto& c : profile.coverage) {
+    if (c.phase == "collectives" || c.phase == "links" || c.phase == "peaks") {
+      EXPECT_EQ(c.kept, c.done) << c.phase;
+    }
+  }
+  for (const auto& [key, curve] : before.model.steps)
+    for (const auto& point : curve.points) {
+      const auto& now = profile.model.steps.at(key).points;
+      EXPECT_NE(std::find(now.begin(), now.end(), point), now.end()) << key << " was measured again";
+    }
+}
+
+TEST(Profile, AnotherModelOnTheSameHostsMeasuresOnlyItsOwnSteps) {
+  Bench bench;
+  auto request = small_request();
+  auto first = bench.measure(request, small_options(10));
+  const auto before = first.measured.profile;
+  request.model_fingerprint = "a wider model";
+  for (auto& [layer, context] : request.layers) layer.dims.ffn *= 2;
+  const auto second = bench.measure(request, small_options(10), std::move(first.measured));
+  const auto& profile = second.measured.profile;
+  expect_covered(profile);
+  EXPECT_EQ(profile.hardware.links, before.hardware.links);
+  EXPECT_TRUE(profile.hardware.collectives == before.hardware.collectives);
+  EXPECT_TRUE(profile.hardware.interference == before.hardware.interference);
+  EXPECT_GT(profile.model.steps.size(), before.model.steps.size()) << "what was measured stays";
+  for (const auto& [key, curve] : before.model.steps) EXPECT_TRUE(profile.model.steps.contains(key)) << key;
+}
+
+TEST(Profile, OtherConditionsKeepNothingThatDependsOnThem) {
+  cost::Profile earlier;
+  earlier.hardware.fingerprint = "hosts";
+  earlier.model.fingerprint = "kernels";
+  earlier.hardware.links.resize(2);
+  earlier.hardware.gemm_peaks[core::DType::f32] = {1e9};
+  earlier.hardware.interference.resize(1);
+  earlier.model.steps["a step"].points.resize(1);
+  earlier.model.rank_seconds = {1, 1};
+  const auto all = still_valid(earlier, "hosts", "kernels").profile;
+  EXPECT_TRUE(all.hardware == earlier.hardware && all.model == earlier.model);
+  const auto other_kernels = still_valid(earlier, "hosts", "new kernels").profile;
+  EXPECT_EQ(other_kernels.hardware.links.size(), 2u);
+  EXPECT_TRUE(other_kernels.hardware.gemm_peaks.empty() && other_kernels.hardware.interference.empty());
+  EXPECT_TRUE(other_kernels.model.steps.empty());
+  const auto other_hosts = still_valid(earlier, "other hosts", "kernels").profile;
+  EXPECT_TRUE(other_hosts.hardware.links.empty());
+  EXPECT_EQ(other_hosts.model.steps.size(), 1u);
+  EXPECT_TRUE(other_hosts.model.rank_seconds.empty()) << "who is slow is a matter of hosts";
+  EXPECT_EQ(still_valid(earlier, "other hosts", "new kernels").parts, "");
+}
+
 TEST(Profile, TheFingerprintFollowsWhatMatters) {
   Bench bench;
   const auto request = small_request();
-  const auto same = fingerprint_of(*bench.world, *bench.device, request);
-  EXPECT_EQ(same, fingerprint_of(*bench.world, *bench.device, small_request()));
+  const auto same = fingerprint_of(*bench.world, *bench.device, request, "a processor");
+  EXPECT_EQ(same, fingerprint_of(*bench.world, *bench.device, small_request(), "a processor"));
   EXPECT_TRUE(bench.same_everywhere(same));
   auto other = request;
   other.conditions["date"] = "2031-01-01";
-  EXPECT_EQ(same, fingerprint_of(*bench.world, *bench.device, other)) << "the date does not matter";
+  EXPECT_EQ(same, fingerprint_of(*bench.world, *bench.device, other, "a processor"))
+      << "the date does not matter";
   other.threads = 2;
-  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other)) << "threads";
+  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other, "a processor")) << "threads";
   other = request;
-  other.build = "another build";
-  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other)) << "build";
+  other.compute_mark = "other kernels";
+  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other, "a processor")) << "kernels";
   other = request;
   other.model_fingerprint = "another model";
-  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other)) << "model";
+  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other, "a processor")) << "model";
   other = request;
   other.layers.pop_back();
-  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other)) << "shapes";
+  EXPECT_NE(same, fingerprint_of(*bench.world, *bench.device, other, "a processor")) << "shapes";
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/errors.hpp"
 
@@ -98,6 +101,40 @@ TEST(Budget, TellsTheWatchdog) {
   const int looks = b.looks;
   (void)budget.left();
   EXPECT_EQ(b.looks, looks + 1);
+}
+
+TEST(Budget, SavesOnceWhenAnyRankWasAsked) {
+  Bench b;
+  auto hooks = b.hooks();
+  bool asked = false;
+  int saves = 0;
+  hooks.save_requested = [&] { return std::exchange(asked, false); };
+  hooks.save = [&] { ++saves; };
+  Budget budget(b.world, 60, hooks);
+  budget.begin("links", 1.0);
+  EXPECT_EQ(saves, 0);
+  asked = true;
+  EXPECT_GT(budget.left(), 0) << "a save does not stop";
+  EXPECT_GT(budget.left(), 0);
+  EXPECT_EQ(saves, 1);
+}
+
+TEST(Budget, TellsHowFarAndHowLongNowAndThen) {
+  Bench b;
+  auto hooks = b.hooks();
+  std::vector<std::string> lines;
+  hooks.progress = [&](const std::string& line) { lines.push_back(line); };
+  hooks.progress_seconds = 5;
+  Budget budget(b.world, 60, hooks);
+  budget.begin("collectives", 1.0);
+  budget.note(3, 64, "points");
+  (void)budget.left();
+  EXPECT_TRUE(lines.empty()) << "too early";
+  b.time += 6;
+  (void)budget.left();
+  (void)budget.left();
+  ASSERT_EQ(lines.size(), 1u) << "once in five seconds";
+  EXPECT_EQ(lines[0], "collectives: 3 of 64 points; at most 54.0 s left");
 }
 
 TEST(Budget, AnOverdrawnPhaseLeavesNothingNegative) {

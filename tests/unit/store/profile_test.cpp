@@ -68,7 +68,7 @@ cost::Profile some_profile() {
   profile.model.counters_missing = "energy (no such event)";
   profile.model.fingerprint = "steps";
   profile.complete = false;
-  profile.coverage = {{"links", 10, 9.5, 6, 6, "pairs"}, {"layers", 20, 0, 0, 100, "step shapes"}};
+  profile.coverage = {{"links", 10, 9.5, 6, 6, "pairs"}, {"layers", 20, 0, 7, 100, "step shapes", 7}};
   return profile;
 }
 

@@ -1,0 +1,23 @@
+# Writes one hash for each list of rooms over the contents of their sources: cmake -DSOURCES=… -DTALK=… -DCOMPUTE=…
+# -DOUTPUT=… -P this file.
+function(hash_rooms result)
+  set(all "")
+  foreach(room IN LISTS ARGN)
+    file(GLOB_RECURSE files RELATIVE ${SOURCES} ${SOURCES}/${room}/*.[ch]pp ${SOURCES}/${room}/*.cu)
+    list(SORT files)
+    foreach(file IN LISTS files)
+      file(SHA256 ${SOURCES}/${file} hash)
+      string(APPEND all "${file} ${hash}\n")
+    endforeach()
+  endforeach()
+  string(SHA256 hash "${all}")
+  string(SUBSTRING ${hash} 0 16 hash)
+  set(${result} ${hash} PARENT_SCOPE)
+endfunction()
+
+hash_rooms(talk ${TALK})
+hash_rooms(compute ${COMPUTE})
+set(text "// Hashes of sources, made by the build: see app/source_marks.hpp.\n#include \"app/source_marks.hpp\"\n\n")
+string(APPEND text "namespace galvatron::app {\n\nconst std::string_view talk_sources = \"${talk}\";\n")
+string(APPEND text "const std::string_view compute_sources = \"${compute}\";\n\n}  // namespace galvatron::app\n")
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "${text}" @ONLY)

@@ -1,0 +1,58 @@
+// Arithmetic on rank numbers: which groups a plan on these ranks can ask for, and how they lie on nodes.
+#include "measure/group_sets.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace galvatron::measure {
+
+std::vector<int> nodes_of_ranks(const comm::World& world) {
+  std::vector<int> out;
+  for (int r = 0; r < world.size(); ++r) out.push_back(world.node_of(r));
+  return out;
+}
+
+cost::GroupShape shape_of(const std::vector<int>& ranks, const std::vector<int>& node_of) {
+  std::map<int, int32_t> per_node;
+  for (const int rank : ranks) ++per_node[node_of.at(static_cast<size_t>(rank))];
+  cost::GroupShape shape{static_cast<int32_t>(ranks.size()), static_cast<int32_t>(per_node.size()), 0};
+  for (const auto& [node, count] : per_node) shape.per_node = std::max(shape.per_node, count);
+  return shape;
+}
+
+std::vector<GroupSet> group_sets(const std::vector<int>& node_of) {
+  const auto world = static_cast<int>(node_of.size());
+  std::map<cost::GroupShape, std::vector<std::vector<int>>> by_shape;
+  // The first arrangement that yields a shape gives the groups which are measured for it.
+  const auto offer = [&](const std::vector<std::vector<int>>& groups) {
+    std::map<cost::GroupShape, std::vector<std::vector<int>>> offered;
+    for (const auto& group : groups) offered[shape_of(group, node_of)].push_back(group);
+    for (auto& [shape, members] : offered) by_shape.try_emplace(shape, std::move(members));
+  };
+  for (int degree = 2; degree <= world; ++degree) {
+    for (int stride = 1; degree * stride <= world; ++stride) {
+      if (world % (degree * stride) != 0) continue;
+      std::vector<std::vector<int>> groups;
+      for (int block = 0; block < world; block += degree * stride) {
+        for (int first = 0; first < stride; ++first) {
+          auto& group = groups.emplace_back();
+          for (int i = 0; i < degree; ++i) group.push_back(block + first + i * stride);
+        }
+      }
+      offer(groups);
+    }
+  }
+  for (int stages = 2; stages <= world; ++stages) {
+    if (world % stages != 0) continue;
+    const int per_stage = world / stages;
+    std::vector<std::vector<int>> pairs;
+    for (int r = 0; r < per_stage; ++r) pairs.push_back({r, r + (stages - 1) * per_stage});
+    offer(pairs);
+  }
+  std::vector<GroupSet> out;
+  for (auto& [shape, groups] : by_shape) out.push_back({shape, std::move(groups)});
+  return out;
+}
+
+}  // namespace galvatron::measure

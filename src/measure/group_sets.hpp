@@ -1,0 +1,28 @@
+#pragma once
+// Which groups of ranks collectives are measured for: one set of disjoint groups per shape.
+
+#include <vector>
+
+#include "comm/world.hpp"
+#include "cost/profile.hpp"
+
+namespace galvatron::measure {
+
+/// Disjoint groups of one shape. Ranks in none of them wait.
+struct GroupSet {
+  cost::GroupShape shape;
+  std::vector<std::vector<int>> groups;
+};
+
+/// The node of every rank.
+std::vector<int> nodes_of_ranks(const comm::World& world);
+
+/// Members, nodes they are on, and the most of them on one node. `node_of[rank]`.
+cost::GroupShape shape_of(const std::vector<int>& ranks, const std::vector<int>& node_of);
+
+/// One set for each shape that a plan on these ranks can ask for: groups of `degree` ranks, `stride` apart,
+/// for all degree · stride that divide the world, and the pairs of a first and a last pipeline stage. The
+/// same list on every rank, by shape.
+std::vector<GroupSet> group_sets(const std::vector<int>& node_of);
+
+}  // namespace galvatron::measure

@@ -1,0 +1,26 @@
+#pragma once
+// A whole profile in words and tables: the machine, what computing and talking cost each other, what was
+// counted, and what the budget covered.
+
+#include <string>
+
+#include "cost/profile.hpp"
+
+namespace galvatron::measure {
+
+/// Times of matrix products and collectives at the same time over their times alone.
+std::string interference_table(const cost::HardwareProfile& profile);
+
+/// Optimizer, gradient norm and loader: what a parameter or a token of the longest measured row costs.
+std::string cost_lines(const cost::ModelProfile& profile);
+
+/// Events per token by kind of layer and phase, and which are missing and why.
+std::string counter_table(const cost::ModelProfile& profile);
+
+/// Every step: its curve's ends and how many points lie between.
+std::string step_table(const cost::ModelProfile& profile);
+
+/// All of it but the steps.
+std::string profile_report(const cost::Profile& profile);
+
+}  // namespace galvatron::measure
