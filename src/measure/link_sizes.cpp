@@ -15,10 +15,11 @@ constexpr size_t most_pilots = 3;
 constexpr int64_t enough_bytes = 256 * 1024;  // where bandwidth rules and latency does not
 constexpr size_t coarsest = 5;                // of so many sizes one stays
 
-/// The first and every `step`-th size after it, as far as there are some.
+/// The first, every `step`-th size after it, and the last.
 std::vector<int64_t> every(size_t step, const std::vector<int64_t>& sizes) {
   std::vector<int64_t> out;
   for (size_t i = 0; i < sizes.size(); i += step) out.push_back(sizes[i]);
+  if (out.back() < sizes.back()) out.push_back(sizes.back());
   return out;
 }
 
@@ -78,15 +79,16 @@ std::vector<int64_t> affordable_sizes(const std::vector<int64_t>& sizes, const s
                                       double seconds, int64_t least_bytes) {
   if (look.empty()) return sizes;
   const auto enough = std::min(enough_bytes, sizes.back());
-  std::vector<int64_t> out;
+  std::vector<int64_t> some, out;
   for (size_t step = 1; step <= coarsest; ++step) {
-    const auto some = every(step, sizes);
+    some = every(step, sizes);
     out = within(some, look, seconds);
     if (out.back() >= enough) return out;
-    if (step < coarsest) continue;
-    for (const auto bytes : some)
-      if (bytes > out.back() && out.back() < least_bytes) out.push_back(bytes);
   }
+  const auto least = *std::lower_bound(sizes.begin(), sizes.end(), std::min(least_bytes, sizes.back()));
+  for (const auto bytes : some)
+    if (bytes > out.back() && bytes < least) out.push_back(bytes);
+  if (out.back() < least) out.push_back(least);
   return out;
 }
 

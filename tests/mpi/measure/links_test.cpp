@@ -61,7 +61,7 @@ TEST(Links, EveryOrderedPairIsThere) {
   Live live;
   const LinkPaths paths(*live.world, *live.device);
   const auto options = small_options();
-  Budget budget(*live.world, 20);
+  Budget budget(*live.world, 40);
   budget.begin("links", 1.0);
   const auto map = measure_links(*live.world, paths.list(), options, budget);
   const int n = live.world->size();

@@ -119,6 +119,11 @@ TEST(LinkSizes, LittleTimeMakesRoughCurvesAndNotShortOnes) {
   EXPECT_EQ(least.front(), 8);
   EXPECT_GE(least.back(), 65536) << "without it there is no bandwidth";
   EXPECT_LE(least.size(), 5U);
+  const auto narrow = affordable_sizes(geometric_sizes(8, 65536, 2), look, 0, 65536);
+  EXPECT_EQ(narrow.back(), 65536);
+  EXPECT_LE(narrow.size(), 5U);
+  EXPECT_EQ(affordable_sizes(geometric_sizes(8, 512, 2), look, 0, 65536).back(), 512)
+      << "the largest there is";
 }
 
 TEST(LinkSizes, PilotsAreSpreadOverTheMachine) {
