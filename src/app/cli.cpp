@@ -46,15 +46,12 @@ CommandLine parse_command_line(const std::vector<std::string>& words) {
   auto* out_option = parser.add_option("--out", line.out);
   auto* resume_option = parser.add_option("--resume", resume);
   parser.add_flag("--overwrite", line.overwrite);
-  const std::vector<CLI::Option*> of_some_verbs = {parser.add_flag("--space", line.space),
-                                                   parser.add_option("--to", line.to),
-                                                   parser.add_option("--checkpoint", line.checkpoint),
-                                                   parser.add_option("--prompt", line.prompt),
-                                                   parser.add_option("--prompt-ids", line.prompt_ids),
-                                                   parser.add_option("--tokens", line.tokens),
-                                                   parser.add_option("--temperature", line.temperature),
-                                                   parser.add_option("--top-k", line.top_k),
-                                                   parser.add_option("--seed", line.seed)};
+  const std::vector<CLI::Option*> of_some_verbs = {
+      parser.add_flag("--space", line.space),     parser.add_option("--html", line.html),
+      parser.add_option("--to", line.to),         parser.add_option("--checkpoint", line.checkpoint),
+      parser.add_option("--prompt", line.prompt), parser.add_option("--prompt-ids", line.prompt_ids),
+      parser.add_option("--tokens", line.tokens), parser.add_option("--temperature", line.temperature),
+      parser.add_option("--top-k", line.top_k),   parser.add_option("--seed", line.seed)};
   parser.add_flag("-h,--help", line.help);
   parser.add_flag("--version", version);
   parser.add_flag("--json", json);

@@ -17,6 +17,7 @@ struct CommandLine {
   std::vector<std::string> overrides;  ///< "section.key=VALUE"; --out and --resume are among them
   bool overwrite = false;
   bool space = false;             ///< show the decision tree instead of the file
+  std::string html;               ///< where to write the report of a run folder
   std::string out;                ///< --out as it stands
   std::string to = "tokens";      ///< format to convert to
   std::string checkpoint;         ///< empty: the newest of the run folder

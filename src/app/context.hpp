@@ -1,6 +1,8 @@
 #pragma once
 // What every verb is given.
 
+#include <filesystem>
+
 #include "app/cli.hpp"
 #include "app/console.hpp"
 #include "app/result.hpp"
@@ -20,7 +22,8 @@ struct Context {
   Console& console;        ///< also the core::Log that rooms take
   Result& result;          ///< what the RESULT line shall say
   Ranks* ranks = nullptr;  ///< MPI, this rank's device, the world; null for verbs that need no ranks
-  comm::Watchdog* watchdog = nullptr;  ///< to be patted with what is done; null likewise
+  std::filesystem::path* own_folder = nullptr;  ///< where a verb leaves its run folder once it is its own
+  comm::Watchdog* watchdog = nullptr;           ///< to be patted with what is done; null likewise
 };
 
 }  // namespace galvatron::app

@@ -10,21 +10,21 @@
 
 namespace galvatron::app {
 
-std::string section_table(comm::World& world, const runtime::SectionTimes& times) {
-  struct Row {
-    std::string name;
-    double least = 0, mean = 0, most = 0;
-  };
-  std::vector<Row> rows;
-  double total = 0;
+std::vector<SectionRow> section_rows(comm::World& world, const runtime::SectionTimes& times) {
+  std::vector<SectionRow> rows;
   for (size_t i = 0; i < runtime::section_count; ++i) {
     const auto section = static_cast<runtime::Section>(i);
     const auto all = world.all_gather(times.of(section));
     const auto [least, most] = std::minmax_element(all.begin(), all.end());
     const auto mean = std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
     rows.push_back({std::string(runtime::name_of(section)), *least, mean, *most});
-    total += mean;
   }
+  return rows;
+}
+
+std::string section_table(const std::vector<SectionRow>& rows) {
+  const double total = std::accumulate(rows.begin(), rows.end(), 0.0,
+                                       [](double sum, const SectionRow& row) { return sum + row.mean; });
   std::string text = core::format("{:<16} {:>10} {:>10} {:>10} {:>11} {:>8}\n", "section (s)", "min", "avg",
                                   "max", "imbalance", "share");
   for (const auto& row : rows) {

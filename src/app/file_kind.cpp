@@ -49,6 +49,7 @@ FileKind kind_of_text(const std::string& file, const std::string& text) {
 
 FileKind kind_of_file(const std::string& file) {
   std::error_code code;
+  if (std::filesystem::exists(std::filesystem::path(file) / "deck.toml", code)) return FileKind::run;
   if (std::filesystem::is_regular_file(file, code)) {
     if (const auto kind = store::sealed_kind(file))
       return *kind == store::SealedKind::profile ? FileKind::profile : FileKind::checkpoint;

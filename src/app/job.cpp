@@ -10,6 +10,7 @@
 
 #include "app/alone.hpp"
 #include "app/build_info.hpp"
+#include "app/events.hpp"
 #include "app/signals.hpp"
 #include "core/fingerprint.hpp"
 #include "core/format.hpp"
@@ -124,6 +125,7 @@ Job::Job(Context& context, FolderUse use) : context_(context) {
   require_same(world(), "the program or the deck", version_json() + deck_text_);
   if (use == FolderUse::own) open_folder();
   banner();
+  if (use == FolderUse::own && !finished_) note_attempt();
 }
 
 void Job::open_folder() {
@@ -160,6 +162,7 @@ void Job::look_at_earlier_run() {
   if (context_.line.overwrite && (never || !other.empty())) {
     move_aside(paths_.checkpoints());
     move_aside(paths_.metrics());
+    move_aside(paths_.events());
     move_aside(paths_.plan());
     return;
   }
@@ -195,6 +198,26 @@ void Job::banner() {
   log().info(core::format("run folder: {}", paths_.root.string()));
   if (threads_ * world().local_size() > static_cast<int>(topology.cores.size()) && world().local_size() > 1)
     log().info(core::format("{} ranks share {} cores", world().local_size(), topology.cores.size()));
+}
+
+void Job::note_attempt() {
+  if (context_.own_folder != nullptr) *context_.own_folder = paths_.root;
+  const auto topology = device::host_topology();
+  std::vector<std::string> hosts;
+  for (int node = 0; node < world().nodes(); ++node) hosts.push_back(world().host_of(node));
+  const auto ranks =
+      core::format("{} on {} nodes, {} per node", world().size(), world().nodes(), cluster_.ranks_per_node);
+  const auto verb = core::format("galvatron {} {}", context_.line.verb, context_.line.file);
+  auto line = store::event_line(0, "attempt", core::format("{}, {} ranks", verb, world().size()));
+  line.text("command", core::join({verb, core::join(context_.line.overrides, " ")}, " "))
+      .text("hosts", core::join(hosts, ", "))
+      .text("ranks", ranks)
+      .text("threads", core::format("{} per rank", threads_))
+      .text("processor",
+            core::format("{}, {} cores for a process", topology.processor, topology.cores.size()))
+      .text("version", version_text().substr(0, version_text().find('\n')))
+      .integer("memory_bytes", cluster_.memory_bytes);
+  note(*this, line);
 }
 
 void require_same(comm::World& world, std::string_view what, const std::string& text) {

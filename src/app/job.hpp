@@ -65,6 +65,7 @@ class Job {
   void open_folder();
   void look_at_earlier_run();
   void banner();
+  void note_attempt();
 
   Context& context_;
   measure::ReserveMeter reserve_;

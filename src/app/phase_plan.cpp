@@ -5,6 +5,7 @@
 
 #include "app/alone.hpp"
 #include "app/deck_plan.hpp"
+#include "app/events.hpp"
 #include "app/galvatron3.hpp"
 #include "app/phases.hpp"
 #include "core/format.hpp"
@@ -112,6 +113,7 @@ void keep_plan(Job& job, const plan::Plan& plan) {
     if (job.world().rank() == 0) write_text(job.paths().plan(), text);
   });
   job.log().info("\n" + search::plan_table(plan, job.model()));
+  note(job, "plan", search::outline(plan));
 }
 
 }  // namespace galvatron::app

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "app/alone.hpp"
+#include "app/events.hpp"
 #include "app/phases.hpp"
 #include "comm/world_queue.hpp"
 #include "core/format.hpp"
@@ -91,6 +92,7 @@ search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
       write_text(job.paths().root / "search.txt",
                  text + "\n" + search::space_tree(found.space, search::Kinds(job.model())));
   });
+  note_search(job, found);
   return found;
 }
 
@@ -103,6 +105,7 @@ std::vector<Trial> trial_phase(Job& job, const Data& data, const search::SearchR
   for (int64_t i = 0; i < count; ++i) {
     const auto& plan = found.best[static_cast<size_t>(i)].candidate.plan;
     trials.push_back({plan, try_plan(job, data, plan)});
+    note_trial(job, i, trials.back());
     job.log().info(core::format("{:>10} {:>10}  {}", core::format_seconds(plan.predicted_step_seconds),
                                 core::format_seconds(trials.back().measured_seconds), search::outline(plan)));
   }

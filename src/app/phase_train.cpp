@@ -4,6 +4,7 @@
 
 #include "app/build_info.hpp"
 #include "app/end_table.hpp"
+#include "app/events.hpp"
 #include "app/phases.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
@@ -53,18 +54,42 @@ int64_t predicted_peak(const plan::Plan& plan) {
   return peak;
 }
 
-/// The most that any rank holds.
-int64_t largest(comm::World& world, int64_t mine) {
-  world.all_reduce(std::span(&mine, 1), core::ReduceOp::max);
-  return mine;
+/// What the largest process of each pipeline rank held.
+std::vector<int64_t> peaks_of(comm::World& world, const plan::Plan& plan) {
+  const auto all = world.all_gather(measure::peak_resident_bytes());
+  std::vector<int64_t> peaks(static_cast<size_t>(plan.pipeline_ranks()));
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    auto& most = peaks[static_cast<size_t>(plan.pipeline_rank_of(static_cast<int64_t>(rank)))];
+    most = std::max(most, all[rank]);
+  }
+  return peaks;
 }
 
-void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& report, int64_t peak,
-              double peak_flops) {
+/// The end of this attempt, for the report.
+void note_end(Job& job, const runtime::TrainReport& report, const std::vector<SectionRow>& sections,
+              const std::vector<int64_t>& peaks) {
+  const auto how = name_of(report.stopped);
+  auto end = store::event_line(report.steps, "end",
+                               core::format("{} at step {}", how.empty() ? "finished" : how, report.steps));
+  note(job, end.integer("resumed_from", report.resumed_from)
+                .number("step_s", report.step_seconds)
+                .number("tokens_per_s", report.tokens_per_second)
+                .integer("peak_bytes", *std::max_element(peaks.begin(), peaks.end())));
+  for (const auto& row : sections)
+    note(job, store::event_line(report.steps, "section", row.name)
+                  .number("least_s", row.least)
+                  .number("mean_s", row.mean)
+                  .number("most_s", row.most));
+  for (const auto peak : peaks)
+    note(job, store::event_line(report.steps, "memory", "").integer("peak_bytes", peak));
+}
+
+void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& report,
+              const std::vector<SectionRow>& sections, int64_t peak, double peak_flops) {
   auto& log = job.log();
   auto seconds = [](double s) { return core::format_seconds(s); };
   log.info("\nWhere the time went, over all ranks");
-  log.info(section_table(job.world(), report.sections));
+  log.info(section_table(sections));
   const auto flops = model_flops_per_step(job.model(), plan.batch);
   const auto per_rank =
       report.step_seconds > 0 ? flops / report.step_seconds / static_cast<double>(plan.world) : 0.0;
@@ -135,9 +160,11 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
                                 .requests = [&job] { return job.take_requests(); },
                                 .seconds_left = [&job] { return job.seconds_left(); },
                                 .pat = [&job](std::string_view action) { job.pat(action); },
+                                .note = [&job](const store::MetricsLine& line) { note(job, line); },
                                 .log = job.log()};
   measure::forget_peak_resident();
   job.log().info("\nTraining");
+  note(job, "training", from ? "goes on from " + from->filename().string() : "begins");
   auto report = runtime::train(train);
   if (report.steps == report.resumed_from) {
     job.log().info(core::format("the checkpoint has reached step {} already: nothing to do", report.steps));
@@ -146,8 +173,11 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
   }
   for (const auto section : {runtime::Section::profile, runtime::Section::search})
     report.sections.add(section, before.sections.of(section));
-  const auto peak = largest(job.world(), measure::peak_resident_bytes());
-  show_end(job, plan, report, peak, before.peak_flops);
+  const auto sections = section_rows(job.world(), report.sections);
+  const auto peaks = peaks_of(job.world(), plan);
+  const auto peak = *std::max_element(peaks.begin(), peaks.end());
+  note_end(job, report, sections, peaks);
+  show_end(job, plan, report, sections, peak, before.peak_flops);
 
   set_figures(job, data, plan, report, peak);
   return report.stopped == runtime::StopReason::requeue ? core::ExitCode::requeue : core::ExitCode::finished;

@@ -4,7 +4,9 @@
 #include <filesystem>
 
 #include "app/alone.hpp"
+#include "app/events.hpp"
 #include "app/failure.hpp"
+#include "app/run_report.hpp"
 #include "comm/failure.hpp"
 #include "comm/watchdog.hpp"
 
@@ -17,17 +19,36 @@ std::string shared_bytes(comm::World& world, const Verb& verb, const CommandLine
   return read_shared(world, "", [&] { return read_text(line.file); });
 }
 
+/// What is known of the run folder when a verb ends, however it ends.
+struct RunFolderInUse {
+  std::filesystem::path path;
+  std::filesystem::path own;  ///< empty until this job may write to it
+
+  void report(Console& console) const {
+    if (!own.empty()) write_report(own, console);
+  }
+  void report_failure(core::ExitCode code, const std::string& text, Console& console,
+                      ProfileUse profile = ProfileUse::read) const {
+    if (own.empty()) return;
+    note_failure(own, code, text, console);
+    write_report(own, console, profile);
+  }
+};
+
 core::ExitCode play(Ranks& ranks, const Verb& verb, const CommandLine& line, Console& console, Result& result,
-                    std::filesystem::path& run_folder) {
+                    RunFolderInUse& folder) {
   comm::World& world = ranks.world();
   const std::string bytes = shared_bytes(world, verb, line);
   Context context{line, {}, console, result, &ranks};
   world.agree("", [&] { context.deck = deck_of(verb, line, bytes); });
-  run_folder = context.deck.run.out;
+  folder.path = context.deck.run.out;
+  context.own_folder = &folder.own;
 
-  comm::Watchdog watchdog(world, run_folder, context.deck.run.watchdog, [&](const std::string& text) {
+  comm::Watchdog watchdog(world, folder.path, context.deck.run.watchdog, [&](const std::string& text) {
     console.set_speaker(Speaker::yes);  // the rank that notices first speaks for all
     console.error(text);
+    // Another thread hangs, perhaps in the HDF5 library.
+    folder.report_failure(core::ExitCode::hang, text, console, ProfileUse::skip);
   });
   context.watchdog = &watchdog;
   return verb.play(context);
@@ -50,20 +71,24 @@ core::ExitCode play_on_ranks(const Verb& verb, const CommandLine& line, Console&
   Ranks ranks;
   comm::World& world = ranks.world();
   console.set_speaker(world.rank() == 0 ? Speaker::yes : Speaker::no);
-  std::filesystem::path run_folder;
+  RunFolderInUse folder;
   auto code = core::ExitCode::finished;
   try {
-    code = play(ranks, verb, line, console, result, run_folder);
+    code = play(ranks, verb, line, console, result, folder);
+    if (world.rank() == 0) folder.report(console);
   } catch (...) {
     const Failure failure = describe(std::current_exception(), world.size());
     if (failure.reach == Reach::local) {
       // The others wait for this rank in some communication and cannot be told.
       console.set_speaker(Speaker::yes);
-      const comm::FailureReport report(world, run_folder,
-                                       [&](const std::string& text) { console.error(text); });
+      const comm::FailureReport report(world, folder.path, [&](const std::string& text) {
+        console.error(text);
+        folder.report_failure(failure.code, text, console);
+      });
       report.end_job(failure.code, failure.text);
     }
     console.error(failure.text);
+    if (world.rank() == 0) folder.report_failure(failure.code, failure.text, console);
     code = failure.code;
   }
   if (verb.ending == Ending::result) console.print(result.line(verb.name, static_cast<int>(code)));

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "app/events.hpp"
 #include "app/galvatron3.hpp"
 #include "app/phases.hpp"
 #include "app/verbs.hpp"
@@ -24,9 +25,19 @@ plan::Plan find_plan(Job& job, const Data& data, const cost::Profile& profile, B
   return trial_phase(job, data, found).front().plan;
 }
 
+ProfilePhase profile_of(Job& job, const Data* data) {
+  auto machine = profile_phase(job, data);
+  const auto& profile = machine.profile;
+  note(job, "profile",
+       core::format("{} links, {} collectives, {} layer steps{}", profile.hardware.links.size(),
+                    profile.hardware.collectives.size(), profile.model.steps.size(),
+                    machine.stopped() ? "; stopped by the user" : ""));
+  return machine;
+}
+
 ProfilePhase measured(Job& job, const Data& data, Before& before) {
   const runtime::Timed timed(before.sections, runtime::Section::profile);
-  auto measured = profile_phase(job, &data);
+  auto measured = profile_of(job, &data);
   const auto& flops = measured.profile.hardware.gemm_flops;
   if (!flops.empty())
     before.peak_flops = std::accumulate(flops.begin(), flops.end(), 0.0) / static_cast<double>(flops.size());
@@ -90,7 +101,7 @@ core::ExitCode train_verb(Context& context) {
 core::ExitCode profile_verb(Context& context) {
   Job job(context);
   const auto data = data_if_any(job);
-  const auto machine = profile_phase(job, data ? &*data : nullptr);
+  const auto machine = profile_of(job, data ? &*data : nullptr);
   const auto& profile = machine.profile;
   context.result.set("links", static_cast<int64_t>(profile.hardware.links.size()));
   context.result.set("signatures", static_cast<int64_t>(profile.model.steps.size()));
@@ -106,7 +117,7 @@ core::ExitCode search_verb(Context& context) {
     context.result.set("predicted_step_s", plan.predicted_step_seconds);
     return core::ExitCode::finished;
   }
-  const auto machine = profile_phase(job, nullptr);
+  const auto machine = profile_of(job, nullptr);
   if (machine.stopped()) return stopped_by_user(job);
   const auto found = search_phase(job, machine.profile);
   const auto& best = found.best.front().candidate;

@@ -1,9 +1,12 @@
 // galvatron show FILE: a deck, plan, profile or checkpoint in words and tables.
 
+#include "app/alone.hpp"
 #include "app/file_kind.hpp"
+#include "app/run_report.hpp"
 #include "app/shown.hpp"
 #include "app/verbs.hpp"
 #include "core/format.hpp"
+#include "report/page.hpp"
 
 namespace galvatron::app {
 namespace {
@@ -22,6 +25,8 @@ core::ExitCode show_verb(Context& context) {
   if (!line.overrides.empty() && kind != FileKind::deck)
     throw core::UserError(core::format("command line: '{}': only a deck has keys to set; {} is none",
                                        line.overrides.front(), line.file));
+  if (!line.html.empty() && kind != FileKind::run)
+    throw core::UserError(core::format("{}: --html is for a run folder", line.file));
   if (line.space) {
     context.console.print(space_of(line, kind));
     return core::ExitCode::finished;
@@ -38,6 +43,10 @@ core::ExitCode show_verb(Context& context) {
       break;
     case FileKind::profile:
       context.console.print(shown_profile(line.file));
+      break;
+    case FileKind::run:
+      context.console.print(shown_run(line.file));
+      if (!line.html.empty()) write_text(line.html, report::page(read_run(line.file)));
       break;
     case FileKind::checkpoint: {
       const auto shown = shown_checkpoint(line.file);

@@ -25,6 +25,9 @@ std::string shown_cluster(const std::string& file);
 /// Links, collectives, peaks, memory, and the layer steps.
 std::string shown_profile(const std::string& file);
 
+/// What a run folder tells of its run: how it began, what happened, where the time went.
+std::string shown_run(const std::string& folder);
+
 /// What can be told of a checkpoint, whole or damaged.
 struct ShownCheckpoint {
   std::string text;

@@ -45,11 +45,13 @@ std::string usage_line(const Verb& verb) {
       return format("galvatron {}\n", verb.name);
     case Argument::file:
       return format(
-          "galvatron {} FILE [section.key=VALUE …] [--space]\n\n"
-          "FILE is a deck, a plan, a description of a cluster, a profile or a checkpoint.\n"
+          "galvatron {} FILE [section.key=VALUE …] [--space] [--html OUT]\n\n"
+          "FILE is a deck, a plan, a description of a cluster, a profile, a checkpoint or a run folder.\n"
           "  section.key=VALUE          set a key, where FILE is a deck\n"
           "  --space                    the decision tree of a deck, or of a plan and the deck.toml beside "
-          "it\n",
+          "it\n"
+          "  --html OUT                 where FILE is a run folder: write its report there, as report.html "
+          "is\n",
           verb.name);
     case Argument::inputs:
       return format(
@@ -97,8 +99,8 @@ std::vector<Verb> verbs() {
        Argument::file,
        Ending::document,
        show_verb,
-       "explain a deck, plan, profile or checkpoint",
-       {"--space"}},
+       "explain a deck, plan, profile, checkpoint or run folder",
+       {"--space", "--html"}},
       {"convert",
        alone,
        Argument::inputs,

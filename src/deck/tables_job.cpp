@@ -40,7 +40,7 @@ Section<RunSection> run_table() {
             "The job ends with exit code 9 after this long without progress. 0: never."},
            {"trace", &S::trace, count().at_most(1000), "steps",
             "How many steps trace.json shows: the last ones of the job, with what was evaluated and saved "
-            "between them. 0: no trace. Recording costs less than a thousandth of a step."}}};
+            "between them. 0: no trace. Recording costs a fraction of a microsecond per layer."}}};
 }
 
 Section<DataSection> data_table() {

@@ -99,7 +99,9 @@ Loop::Loop(const TrainJob& job)
   if (job.resume_from) {
     step_ = load_training_state(job, session_, *job.resume_from);
     saved_at_ = report_.resumed_from = step_;
-    job.log.info(core::format("resumed from {} at step {}", job.resume_from->string(), step_));
+    const auto text = core::format("resumed from {} at step {}", job.resume_from->string(), step_);
+    job.log.info(text);
+    job.note(store::event_line(step_, "resume", text));
   }
   if (job.world.rank() != 0) return;
   const auto cut = store::truncate_metrics(job.paths.metrics(), step_);
@@ -160,17 +162,21 @@ void Loop::save() {
                       {.kind = TraceKind::checkpoint, .micro = static_cast<int32_t>(step_)});
   const auto saved = save_training_state(job_, session_, step_);
   if (saved.outcome == store::SaveOutcome::failed) {
-    job_.log.warning(
-        core::format("checkpoint of step {} failed, the previous one is kept: {}", step_, saved.problem));
+    const auto text =
+        core::format("checkpoint of step {} failed, the previous one is kept: {}", step_, saved.problem);
+    job_.log.warning(text);
+    job_.note(store::event_line(step_, "checkpoint failed", text));
     return;
   }
   saved_at_ = step_;
   report_.checkpoint_bytes = saved.bytes;
   report_.checkpoint_seconds = saved.seconds;
-  job_.log.info(core::format("checkpoint of step {}: {} in {} ({}/s)", step_, core::format_bytes(saved.bytes),
-                             core::format_seconds(saved.seconds),
-                             core::format_bytes(static_cast<int64_t>(static_cast<double>(saved.bytes) /
-                                                                     std::max(saved.seconds, 1e-9)))));
+  const auto rate = static_cast<double>(saved.bytes) / std::max(saved.seconds, 1e-9);
+  const auto text =
+      core::format("checkpoint of step {}: {} in {} ({}/s)", step_, core::format_bytes(saved.bytes),
+                   core::format_seconds(saved.seconds), core::format_bytes(static_cast<int64_t>(rate)));
+  job_.log.info(text);
+  job_.note(store::event_line(step_, "checkpoint", text));
 }
 
 /// True when the loop goes on.

@@ -15,6 +15,7 @@
 #include "runtime/session.hpp"
 #include "store/blend.hpp"
 #include "store/dataset.hpp"
+#include "store/metrics.hpp"
 #include "store/run_folder.hpp"
 
 namespace galvatron::runtime {
@@ -42,6 +43,8 @@ struct TrainJob {
   /// Seconds left to this rank's job; infinite when there is no limit.
   std::function<double()> seconds_left = {};
   std::function<void(std::string_view)> pat = [](std::string_view) {};
+  /// Events for the run folder: what was resumed and saved. Called on every rank.
+  std::function<void(const store::MetricsLine&)> note = [](const store::MetricsLine&) {};
   core::Log& log;
 };
 

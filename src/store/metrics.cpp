@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -83,6 +84,13 @@ MetricsLine& MetricsLine::text(std::string_view name, std::string_view value) {
   key(name);
   text_ += json_quoted(value);
   return *this;
+}
+
+MetricsLine event_line(int64_t step, std::string_view kind, std::string_view text) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  MetricsLine line(step);
+  line.number("time", std::chrono::duration<double>(now).count());
+  return std::move(line.text("event", kind).text("text", text));
 }
 
 MetricsFile::MetricsFile(std::filesystem::path path) : path_(std::move(path)) {

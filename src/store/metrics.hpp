@@ -33,6 +33,9 @@ class MetricsLine {
   std::string text_;
 };
 
+/// A line of events.jsonl: what happened to the run, when (seconds since 1970), at which step.
+MetricsLine event_line(int64_t step, std::string_view kind, std::string_view text);
+
 /// Appends lines, each with one write, so that a killed run leaves at most one torn line, the last.
 class MetricsFile {
  public:

@@ -1,5 +1,6 @@
 """What a journey needs: the program on some ranks, its output and its files, and a list of what was wrong."""
 import glob
+import html.parser
 import json
 import os
 import re
@@ -8,6 +9,32 @@ import subprocess
 import time
 
 DECK = "inputs/tiny/gpt.toml"
+
+
+class Page(html.parser.HTMLParser):
+    """Which elements a page leaves open, and what it would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag != "meta":
+            self.open.append(tag)
+        self.wrong += [f"<{tag}> fetches {value}" for key, value in attrs
+                       if key == "src" or (key == "href" and not value.startswith("#"))]
+        if tag in ("script", "link", "iframe", "object", "embed"):
+            self.wrong.append(f"<{tag}>")
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> closes something else, at {self.getpos()}")
+
+    def faults(self):
+        return self.wrong[:3] + ([f"<{tag}> is left open" for tag in self.open[:3]])
 
 
 class Journey:
@@ -85,6 +112,25 @@ class Journey:
         for file in files:
             if not os.path.exists(self.file(name, file)):
                 self.problems.append(f"{file} is missing in the run folder, which holds {os.listdir(self.out(name))}")
+
+    def reported(self, name, texts=()):
+        """report.html is there, whole, needs nothing else, and says these things."""
+        self.require_files(name, ["report.html"])
+        with open(self.file(name, "report.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.need(page, list(texts) + ["^<!DOCTYPE html>", "</html>\n$"])
+        parser = Page()
+        parser.feed(page)
+        self.problems += [f"report.html: {fault}" for fault in parser.faults()]
+
+    def traced(self, name, ranks, steps):
+        """trace.json shows so many steps of every rank."""
+        with open(self.file(name, "trace.json"), encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        for rank in range(ranks):
+            seen = [e for e in events if e["ph"] == "X" and e["pid"] == rank and e["name"].startswith("step ")]
+            if len(seen) != steps:
+                self.problems.append(f"trace.json has {len(seen)} steps of rank {rank}, expected {steps}")
 
     def checkpoints(self, name):
         return sorted(glob.glob(self.file(name, "checkpoints", "step-*.h5")))

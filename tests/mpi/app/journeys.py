@@ -93,6 +93,11 @@ def killed(j):
     rc, text = j.finish(job, 10)
     if rc == 0:
         j.problems.append(f"a killed rank ended with exit 0:\n{text}")
+    rc, text = j.finish(j.start(1, "show", ["--html", j.file("run", "report.html")], j.out("run")))
+    if rc != 0:
+        j.problems.append(f"show of a killed run: exit {rc}\n{text}")
+    j.need(text, ["attempt", "checkpoint"])
+    j.reported("run", ["Loss over steps"])
     last = j.last_checkpoint_step("run")
     j.run(2, run + [f"train.stop_after={last + 20}"], texts=[f"resumed_from={last} "])
 
@@ -108,6 +113,7 @@ def hanging(j):
         j.problems.append(f"a stopped rank: exit {rc}, expected 9\n{text}")
     j.need(text, ["no line from rank 1"])
     j.require_files("run", ["failure.txt"])
+    j.reported("run", ["no line from rank 1", "Loss over steps"])
     last = j.last_checkpoint_step("run")
     j.run(2, run + [f"train.stop_after={last + 20}"], texts=[f"resumed_from={last} ", "is now failure-1.txt"])
     j.require_files("run", ["failure-1.txt"])
@@ -138,6 +144,7 @@ def early_signals(j):
     rc, text = j.finish(job, 20)
     j.ended(rc, 75, text, ["stopped in the profile; the next start goes on"], "SIGTERM in the profile")
     j.require_files("run", ["profile.h5"])
+    j.reported("run", ["stopped in the profile"])
     job = j.start(2, "run", run)
     if j.await_that(job, lambda: os.path.exists(j.file("run", "search.txt")), "search.txt"):
         os.kill(j.ranks_of(job)[1], signal.SIGTERM)
@@ -253,6 +260,9 @@ def quickstart(j):
           texts=["latency", "all-reduce", "Trials", r"stage +0", "section", r"step +[\d.]+ ms +[\d.]+ ms\n",
                  r"memory, fullest rank +[\d.]+ MiB +[\d.]+ MiB\n", "RESULT verb=run steps=20 .*valid_loss=.*bigram_loss="])
     j.require_files("run", ["deck.toml", "plan.toml", "profile.h5", "metrics.jsonl", "search.txt", "checkpoints/step-000020.h5"])
+    j.reported("run", ["blocks.", "Loss over steps", "Bandwidth, one pair alone", "One step as measured", "Why this plan",
+                       "checkpoint of step 20"])
+    j.traced("run", ranks=4, steps=2)
     j.run(4, run, verb="search", deck=deck, texts=["used again", "predicted_step_s="])
 
 
