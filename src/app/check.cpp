@@ -141,8 +141,10 @@ core::ExitCode check_verb(Context& context) {
   const auto kernels =
       kernels::make_kernels(*device, static_cast<int>(std::max<int64_t>(1, deck.run.threads)));
   const runtime::KernelWorkspace workspace(*kernels);
-  const Subject subject{spec::model_from_deck(deck.model), described_cluster(deck.cluster),
-                        search::options_from_deck(deck.search, runtime::dtype_of(deck.train)), workspace};
+  const Subject subject{
+      spec::model_from_deck(deck.model), described_cluster(deck.cluster),
+      search::options_from_deck(deck.search, runtime::dtype_of(deck.train), cost::overlap_of(deck.train)),
+      workspace};
   const auto& [model, cluster, options, rule] = subject;
   console.info(model_text(deck.model, model));
   console.info(core::format("cluster: {} nodes × {} ranks, {} a rank", cluster.nodes, cluster.ranks_per_node,
@@ -168,7 +170,7 @@ core::ExitCode check_verb(Context& context) {
     console.detail("Decision tree\n" + search::space_tree(found.space, search::Kinds(model)));
     best = found.best.front().candidate.plan;
   }
-  cost::LayerPricer pricer(profile, cluster, rule);
+  cost::LayerPricer pricer(profile, cluster, rule, options.overlap);
   const auto price = cost::price_plan(best, model, options.dtype, pricer);
   best = cost::with_predictions(best, price, profile);
   console.info(core::format("Plan (times {}, {:.0f} % of the work by formula; memory exact)\n{}", times,

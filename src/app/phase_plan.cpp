@@ -99,7 +99,7 @@ plan::Plan plan_for_looking(Job& job) {
 }
 
 plan::Plan priced(Job& job, plan::Plan plan, const cost::Profile& profile) {
-  cost::LayerPricer pricer(profile, job.cluster(), job.workspace());
+  cost::LayerPricer pricer(profile, job.cluster(), job.workspace(), cost::overlap_of(job.deck().train));
   const auto price = cost::price_plan(plan, job.model(), runtime::dtype_of(job.deck().train), pricer);
   plan = cost::with_predictions(std::move(plan), price, profile);
   plan.model_fingerprint = spec::fingerprint(job.model());

@@ -77,7 +77,8 @@ void record_forms(plan::Plan& plan, Job& job, const std::vector<core::FormChoice
 search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
   job.pat("search");
   comm::WorldQueue queue(job.world());
-  const auto options = search::options_from_deck(job.deck().search, runtime::dtype_of(job.deck().train));
+  const auto options = search::options_from_deck(job.deck().search, runtime::dtype_of(job.deck().train),
+                                                 cost::overlap_of(job.deck().train));
   auto found = search::search(job.model(), job.cluster(), profile, options, job.workspace(), queue);
   stop_if_asked(job, asked_of(job), "search");
   job.world().agree("", [&] {

@@ -1,5 +1,5 @@
 // Each step gets its duration from its measured signature, or from the machine's peaks where nobody measured
-// it. The runtime plays steps one after the other, so a phase lasts the sum of its steps.
+// it. How steps add up to phases is in periods.cpp.
 #include "cost/layer_price.hpp"
 
 #include <algorithm>
@@ -18,26 +18,6 @@ using program::Phase;
 using program::Program;
 using program::Step;
 using program::StepKind;
-
-/// Evaluation and loading are not part of a training step.
-bool is_priced(Phase phase) {
-  return phase != Phase::evaluate && phase != Phase::restore;
-}
-
-/// Which queue a step waits in.
-enum class Queue : uint8_t { compute, communication };
-
-struct PricedStep {
-  Queue queue = Queue::compute;
-  Seconds duration;
-};
-
-/// How long a phase takes when it follows itself. The two queues do not overlap in this runtime.
-double period_of(const std::vector<PricedStep>& steps) {
-  double seconds = 0;
-  for (const PricedStep& step : steps) seconds += step.duration.seconds;
-  return seconds;
-}
 
 template <typename Number>
 void put(std::string& key, Number number) {
@@ -79,28 +59,8 @@ double log_distance(int64_t a, int64_t b) {
 
 }  // namespace
 
-CostModel::CostModel(const Profile& profile, const spec::ClusterSpec& cluster)
-    : profile_(profile), cluster_(cluster), hardware_(profile.hardware) {}
-
-LayerPrice CostModel::price(const Program& program, const StagePlace& place) {
-  LayerPrice price;
-  price.memory = program.memory;
-  for (const Phase phase : program::all_phases) {
-    if (!is_priced(phase)) continue;
-    std::vector<PricedStep> steps;
-    for (const Step& step : program.steps(phase)) {
-      if (step.kind == StepKind::wait) continue;
-      const bool talks = step.kind == StepKind::collective;
-      const Seconds duration =
-          talks ? collective_seconds(program, step, place) : compute_seconds(program, step);
-      steps.push_back({talks ? Queue::communication : Queue::compute, duration});
-      price.term_seconds[time_term_of(phase, step)] += duration.seconds;
-      price.modelled_seconds += duration.modelled;
-    }
-    price.phase_seconds[static_cast<size_t>(phase)] = period_of(steps);
-  }
-  return price;
-}
+CostModel::CostModel(const Profile& profile, const spec::ClusterSpec& cluster, const Overlap& overlap)
+    : profile_(profile), cluster_(cluster), overlap_(overlap), hardware_(profile.hardware) {}
 
 /// Steps repeat within and between Programs, and making a signature takes longer than playing small ones.
 Seconds CostModel::compute_seconds(const Program& program, const Step& step) {
@@ -199,14 +159,22 @@ const std::vector<GroupShape>& CostModel::shapes_of(const spec::LayerStrategy& s
 }
 
 LayerPricer::LayerPricer(const Profile& profile, const spec::ClusterSpec& cluster,
-                         const program::WorkspaceRule& workspace)
-    : model_(profile, cluster), workspace_(workspace) {}
+                         const program::WorkspaceRule& workspace, const Overlap& overlap)
+    : model_(profile, cluster, overlap), workspace_(workspace) {}
 
 /// Whole nodes further on everything lies the same way, and so it does where stages fill nodes evenly.
 int64_t LayerPricer::canonical(int64_t first_rank, int64_t ranks) const {
   const int64_t per_node = model_.cluster().ranks_per_node;
   if (first_rank % ranks == 0 && per_node % ranks == 0) return 0;
   return first_rank % per_node;
+}
+
+/// Models have few different layers; their numbers compare faster than they do.
+size_t LayerPricer::number_of(const spec::LayerSpec& layer) {
+  const auto found = std::find(layers_.begin(), layers_.end(), layer);
+  const auto number = static_cast<size_t>(found - layers_.begin());
+  if (found == layers_.end()) layers_.push_back(layer);
+  return number;
 }
 
 const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program::LayerContext& context,
@@ -217,48 +185,57 @@ const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program
                          ? place.first_rank % model_.cluster().ranks_per_node
                          : canonical(place.first_rank, context.strategy.ranks());
   if (context.tie != program::TieScope::across_stages) place.tie_distance = 0;
-  const Key key{layer, context.strategy, context.samples, context.dtype, context.tie, place};
+  const Key key{number_of(layer), context.strategy, context.samples, context.dtype, context.tie, place};
   const auto found = prices_.find(key);
   if (found != prices_.end()) return found->second;
   ++lowered_;
   return prices_.emplace(key, model_.price(program::lower(layer, context, workspace_), place)).first->second;
 }
 
-/// The moves of a transition repeat after so many ranks: where both layouts cut the samples evenly, ranks
-/// that share a common part of them do not talk to others.
-int64_t LayerPricer::repeats_after(const program::TransitionContext& context) const {
+/// Where both layouts cut the samples evenly, ranks that share a common part of them do not talk to others:
+/// the moves repeat along the stage, and those of the first such ranks stand for all.
+program::TransitionContext LayerPricer::smallest(program::TransitionContext context, StagePlace place) const {
   const int64_t ranks = context.to.strategy.ranks(), per_node = model_.cluster().ranks_per_node;
-  const int64_t from = context.from.strategy.dp, to = context.to.strategy.dp;
-  if (context.from.samples % from != 0 || context.from.samples % to != 0) return ranks;
-  const int64_t block = ranks / std::gcd(from, to);
-  return per_node % block == 0 || block % per_node == 0 ? block : ranks;
+  auto &from = context.from.strategy, &to = context.to.strategy;
+  if (place.first_rank != 0 || context.from.samples % from.dp != 0 || context.from.samples % to.dp != 0)
+    return context;
+  const int32_t parts = std::gcd(from.dp, to.dp);
+  const int64_t block = ranks / parts;
+  if (per_node % block != 0 && block % per_node != 0) return context;
+  from.dp /= parts;
+  to.dp /= parts;
+  context.from.samples /= parts;
+  context.to.samples /= parts;
+  return context;
 }
+
+namespace {
+
+auto key_of(const program::TransitionContext& context, const StagePlace& place) {
+  return std::tuple(context.from.strategy, context.to.strategy, context.from.samples, context.from.positions,
+                    context.cols, context.dtype, place);
+}
+
+}  // namespace
 
 double LayerPricer::floor_seconds(program::TransitionContext context, StagePlace place) {
   place = {canonical(place.first_rank, context.to.strategy.ranks()), 0};
-  context.rank = repeats_after(context) / 2;
+  context = smallest(context, place);
+  const auto [found, fresh] = floors_.try_emplace(key_of(context, place), 0.0);
+  if (!fresh) return found->second;
+  context.rank = context.to.strategy.ranks() / 2;
   const auto price = model_.price(program::transition(context), place);
-  return price.seconds(Phase::forward) + price.seconds(Phase::backward);
+  return found->second = price.seconds(Phase::forward) + price.seconds(Phase::backward);
 }
 
 const TransitionPrice& LayerPricer::price(const program::TransitionContext& context, StagePlace place) {
-  place.first_rank = canonical(place.first_rank, context.to.strategy.ranks());
-  place.tie_distance = 0;
-  const TransitionKey key{context.from.strategy,
-                          context.to.strategy,
-                          context.from.samples,
-                          context.from.positions,
-                          context.cols,
-                          context.dtype,
-                          place};
-  auto [found, fresh] = transitions_.try_emplace(key);
+  place = {canonical(place.first_rank, context.to.strategy.ranks()), 0};
+  auto each = smallest(context, place);
+  auto [found, fresh] = transitions_.try_emplace(key_of(each, place));
   if (!fresh) return found->second;
   auto& price = found->second;
   double most = -1;
-  auto each = context;
-  // A stage that does not begin where nodes do lies otherwise for every block.
-  const int64_t end = place.first_rank == 0 ? repeats_after(context) : context.to.strategy.ranks();
-  for (each.rank = 0; each.rank < end; ++each.rank) {
+  for (each.rank = 0; each.rank < each.to.strategy.ranks(); ++each.rank) {
     const auto one = model_.price(program::transition(each), place);
     price.members.push_back(one.memory);
     const double seconds = one.seconds(Phase::forward) + one.seconds(Phase::backward);

@@ -13,9 +13,14 @@
 
 #include "cost/hardware_price.hpp"
 #include "cost/terms.hpp"
+#include "cost/two_streams.hpp"
 #include "program/lower.hpp"
 #include "program/transition.hpp"
 #include "spec/cluster.hpp"
+
+namespace galvatron::deck {
+struct TrainSection;
+}
 
 namespace galvatron::cost {
 
@@ -28,6 +33,14 @@ struct StagePlace {
 
 using TermSeconds = std::array<double, time_term_count>;
 
+/// What the runtime plays beside compute: the deck's train.overlap_* keys.
+struct Overlap {
+  bool gradients = true, parameters = true, ring = true;
+};
+Overlap overlap_of(const deck::TrainSection& section);
+
+/// Times are those of a layer between others of its kind: what it moves beside their compute counts only as
+/// far as it takes longer than they do. The rest of it is in the phases that move.
 struct LayerPrice {
   std::array<double, program::all_phases.size()> phase_seconds{};
   TermSeconds term_seconds{};
@@ -56,7 +69,7 @@ struct TransitionPrice {
 /// Prices Programs. The profile must outlive it.
 class CostModel {
  public:
-  CostModel(const Profile& profile, const spec::ClusterSpec& cluster);
+  CostModel(const Profile& profile, const spec::ClusterSpec& cluster, const Overlap& overlap = {});
 
   LayerPrice price(const program::Program& program, const StagePlace& place);
   const HardwarePrice& hardware() const { return hardware_; }
@@ -64,6 +77,25 @@ class CostModel {
   int64_t reserve_bytes() const { return profile_.hardware.reserve_bytes; }
 
  private:
+  struct Played {
+    double seconds = 0, modelled = 0;
+  };
+  /// Steps that only move, for the queue beside compute.
+  struct Moved {
+    std::vector<Talk> talks;
+    double seconds = 0, modelled = 0;
+    size_t term = 0;
+  };
+  Played play(const program::Program& program, program::Phase phase, const StagePlace& place,
+              TermSeconds& terms);
+  Moved move(const program::Program& program, program::Phase phase, const StagePlace& place);
+  Talk talk_of(const program::Program& program, const program::Step& step, const StagePlace& place,
+               const Seconds& duration);
+  std::vector<Talk> price_direction(const program::Program& program, std::span<const program::Phase> phases,
+                                    const StagePlace& place, LayerPrice& price);
+  void price_sync(const program::Program& program, const StagePlace& place, std::vector<Talk> talks,
+                  LayerPrice& price);
+  Seconds step_seconds(const program::Program& program, const program::Step& step, const StagePlace& place);
   Seconds compute_seconds(const program::Program& program, const program::Step& step);
   Seconds price_of_compute(const program::Program& program, const program::Step& step) const;
   Seconds gemm_seconds(const program::Program& program, const program::Step& step) const;
@@ -76,6 +108,7 @@ class CostModel {
 
   const Profile& profile_;
   spec::ClusterSpec cluster_;
+  Overlap overlap_;
   HardwarePrice hardware_;
   using ShapeKey = std::tuple<int32_t, int32_t, int32_t, int32_t, uint8_t, StagePlace>;
   std::map<ShapeKey, std::vector<GroupShape>> shapes_;
@@ -87,7 +120,7 @@ class CostModel {
 class LayerPricer {
  public:
   LayerPricer(const Profile& profile, const spec::ClusterSpec& cluster,
-              const program::WorkspaceRule& workspace);
+              const program::WorkspaceRule& workspace, const Overlap& overlap = {});
 
   /// For the stage's first rank, which has the most samples: the context's coordinate is the origin.
   const LayerPrice& price(const spec::LayerSpec& layer, const program::LayerContext& context,
@@ -102,17 +135,19 @@ class LayerPricer {
   int64_t lowered() const { return lowered_; }  ///< Programs made so far
 
  private:
-  using Key =
-      std::tuple<spec::LayerSpec, spec::LayerStrategy, int64_t, core::DType, program::TieScope, StagePlace>;
+  using Key = std::tuple<size_t, spec::LayerStrategy, int64_t, core::DType, program::TieScope, StagePlace>;
 
   using TransitionKey = std::tuple<spec::LayerStrategy, spec::LayerStrategy, int64_t, int64_t, int64_t,
                                    core::DType, StagePlace>;
 
-  int64_t repeats_after(const program::TransitionContext& context) const;
+  program::TransitionContext smallest(program::TransitionContext context, StagePlace place) const;
+  size_t number_of(const spec::LayerSpec& layer);
 
   CostModel model_;
   const program::WorkspaceRule& workspace_;
   std::map<TransitionKey, TransitionPrice> transitions_;
+  std::map<TransitionKey, double> floors_;
+  std::vector<spec::LayerSpec> layers_;  ///< by number
   std::map<Key, LayerPrice> prices_;
   int64_t lowered_ = 0;
 };

@@ -73,6 +73,10 @@ constexpr TimeTerm time_table[] = {
      [](Phase p, const Step& s) { return p == Phase::update && is_collective(s); }},
     {"optimizer", "gradient norm and parameter update", Frequency::per_step,
      [](Phase p, const Step&) { return runs_once(p); }},
+    {"forward contention", "what forward takes longer because of what is moved beside it",
+     Frequency::per_micro, [](Phase, const Step&) { return false; }},
+    {"backward contention", "what backward takes longer because of what is moved beside it",
+     Frequency::per_micro, [](Phase, const Step&) { return false; }},
 };
 static_assert(std::size(time_table) == time_term_count);
 

@@ -22,7 +22,9 @@ struct TimeTerm {
 
 /// Every step of forward, backward, sync, gradient_norm and update belongs to the first term that holds it.
 std::span<const TimeTerm> time_terms();
-inline constexpr size_t time_term_count = 15;
+inline constexpr size_t time_term_count = 17;
+/// Rows that hold no step: what compute takes longer because something is moved beside it.
+inline constexpr size_t forward_contention = 15, backward_contention = 16;
 /// Index of the step's term in the table.
 size_t time_term_of(program::Phase phase, const program::Step& step);
 

@@ -46,7 +46,7 @@ class Explainer {
  private:
   /// Whether some plan fits with these options on this cluster.
   bool fits(const SearchOptions& options, const spec::ClusterSpec& cluster) {
-    cost::LayerPricer pricer(context_.profile, cluster, workspace_);
+    cost::LayerPricer pricer(context_.profile, cluster, workspace_, options.overlap);
     const SearchContext context{context_.model,   context_.kinds, options,
                                 context_.profile, pricer,         context_.fingerprint};
     Space space = make_space(context_.model, context_.kinds, cluster, options);

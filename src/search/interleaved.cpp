@@ -66,7 +66,7 @@ class RankPaths {
       if (stage + 1 < stages) problem.layers.back().leaves = layout;
       for (const int64_t from : {stage - 1, stage})
         if (from >= 0 && from + 1 < stages) {
-          messages += prices_.message_time(from % ranks, (from + 1) % ranks, layout);
+          messages += prices_.message_time(from % ranks, layout);
           problem.budget -= prices_.boundary_bytes(layout);
         }
     }

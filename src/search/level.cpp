@@ -69,8 +69,8 @@ int64_t Level::budget_of(const StageCase& one) const {
 /// Messages that the stage receives, in nanoseconds per step.
 int64_t Level::fixed_time(const StageCase& one) const {
   int64_t time = 0;
-  if (one.stage > 0) time += prices_.message_time(one.stage - 1, one.stage, one.enters);
-  if (one.stage + 1 < stages_) time += prices_.message_time(one.stage, one.stage + 1, one.leaves);
+  if (one.stage > 0) time += prices_.message_time(one.stage - 1, one.enters);
+  if (one.stage + 1 < stages_) time += prices_.message_time(one.stage, one.leaves);
   return time;
 }
 

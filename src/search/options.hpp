@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/dtype.hpp"
+#include "cost/layer_price.hpp"
 #include "plan/schedule.hpp"
 #include "spec/axes.hpp"
 #include "spec/strategy.hpp"
@@ -27,9 +28,11 @@ struct SearchOptions {
   std::vector<int32_t> zero = {0, 1, 2, 3};
   std::vector<spec::Recompute> recompute = {spec::Recompute::none, spec::Recompute::full};
   core::DType dtype = core::DType::f32;
-  int64_t keep = 5;  ///< best plans to report
+  cost::Overlap overlap;  ///< what the runtime plays beside compute
+  int64_t keep = 5;       ///< best plans to report
 };
 
-SearchOptions options_from_deck(const deck::SearchSection& section, core::DType dtype);
+SearchOptions options_from_deck(const deck::SearchSection& section, core::DType dtype,
+                                const cost::Overlap& overlap = {});
 
 }  // namespace galvatron::search

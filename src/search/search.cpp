@@ -206,7 +206,7 @@ SearchResult search(const spec::ModelSpec& model, const spec::ClusterSpec& clust
                     const cost::Profile& profile, const SearchOptions& options,
                     const program::WorkspaceRule& workspace, core::WorkQueue& queue) {
   const Kinds kinds(model);
-  cost::LayerPricer pricer(profile, cluster, workspace);
+  cost::LayerPricer pricer(profile, cluster, workspace, options.overlap);
   const SearchContext context{model, kinds, options, profile, pricer, spec::fingerprint(model)};
   return Searcher(context, cluster, workspace, queue).run();
 }

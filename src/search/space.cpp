@@ -177,8 +177,10 @@ Space make_space(const spec::ModelSpec& model, const Kinds& kinds, const spec::C
   return space;
 }
 
-SearchOptions options_from_deck(const deck::SearchSection& section, core::DType dtype) {
+SearchOptions options_from_deck(const deck::SearchSection& section, core::DType dtype,
+                                const cost::Overlap& overlap) {
   SearchOptions options;
+  options.overlap = overlap;
   options.batches = section.batch;
   options.schedules.clear();
   for (const auto& name : section.schedule) options.schedules.push_back(plan::schedule_named(name));

@@ -21,10 +21,38 @@ struct Label {
   int32_t parent = -1;  ///< label at (stage − 1, first − 1, enters)
 };
 
+/// Exact values, found fast where there are none: that is nearly everywhere.
+class Known {
+ public:
+  explicit Known(const SplitProblem& problem)
+      : layers_(problem.layers),
+        any_(static_cast<size_t>(problem.stages * problem.layers * problem.layers), 0) {}
+
+  std::optional<int64_t> find(const StageCase& one) const {
+    if (any_[index(one)] == 0) return std::nullopt;
+    const auto found = values_.find(one);
+    return found == values_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void set(const StageCase& one, int64_t value) {
+    any_[index(one)] = 1;
+    values_[one] = value;
+  }
+  int64_t size() const { return static_cast<int64_t>(values_.size()); }
+
+ private:
+  size_t index(const StageCase& one) const {
+    return static_cast<size_t>((one.stage * layers_ + one.first) * layers_ + one.last);
+  }
+
+  int64_t layers_;
+  std::vector<char> any_;
+  std::map<StageCase, int64_t> values_;
+};
+
 /// One run of the programme.
 class Programme {
  public:
-  Programme(const SplitProblem& problem, const std::map<StageCase, int64_t>& exact, const StageValues& values,
+  Programme(const SplitProblem& problem, const Known& exact, const StageValues& values,
             const SplitWindow& window, int64_t limit)
       : problem_(problem),
         exact_(exact),
@@ -58,7 +86,7 @@ class Programme {
 
   int64_t value_of(const StageCase& one) const {
     const auto known = exact_.find(one);
-    return known != exact_.end() ? known->second : values_.bound(one);
+    return known ? *known : values_.bound(one);
   }
 
   void extend(int64_t stage, int64_t last, int32_t leaves, const std::vector<int64_t>& firsts) {
@@ -112,7 +140,7 @@ class Programme {
   }
 
   const SplitProblem& problem_;
-  const std::map<StageCase, int64_t>& exact_;
+  const Known& exact_;
   const StageValues& values_;
   const SplitWindow& window_;
   int64_t limit_;
@@ -120,10 +148,10 @@ class Programme {
 };
 
 /// Σ + (micros − 1) · max of a split under exact values; `unreachable` if one of them is.
-int64_t value_of(const Split& split, const std::map<StageCase, int64_t>& exact, int64_t micros) {
+int64_t value_of(const Split& split, const Known& exact, int64_t micros) {
   int64_t sum = 0, largest = 0;
   for (size_t s = 0; s < split.stages.size(); ++s) {
-    const int64_t value = exact.at(split.stage(s));
+    const int64_t value = *exact.find(split.stage(s));
     if (value == unreachable) return unreachable;
     sum += value;
     largest = std::max(largest, value);
@@ -140,7 +168,7 @@ StageCase Split::stage(size_t index) const {
 
 std::optional<Split> best_split(const SplitProblem& problem, StageValues& values, int64_t limit) {
   GALV_ASSERT(problem.stages >= 1 && problem.stages <= problem.layers, problem.stages, problem.layers);
-  std::map<StageCase, int64_t> exact;
+  Known exact(problem);
   SplitWindow window(problem, values);
   window.narrow(limit);
   while (true) {
@@ -149,14 +177,14 @@ std::optional<Split> best_split(const SplitProblem& problem, StageValues& values
     bool complete = true;
     for (size_t s = 0; s < split->stages.size(); ++s) {
       const StageCase one = split->stage(s);
-      if (exact.contains(one)) continue;
+      if (exact.find(one)) continue;
       const int64_t value = values.exact(one);
       GALV_ASSERT(values.bound(one) <= value, one.stage, one.first, one.last, values.bound(one), value);
-      exact[one] = value;
+      exact.set(one, value);
       complete = false;
     }
     if (complete) {
-      split->solved = static_cast<int64_t>(exact.size());
+      split->solved = exact.size();
       return split;
     }
     const int64_t value = value_of(*split, exact, problem.micros);

@@ -28,6 +28,7 @@ TaskPrices::TaskPrices(const SearchContext& context, const Task& task) : context
   for (const LayoutClass& layout : task_.pool->layouts)
     activation_.push_back(program::aligned(cost::activation_bytes(
         context_.model, strategy_of(layout, task_.pool->ranks), task_.samples(), context_.options.dtype)));
+  price_messages();
   find_places();
   for (Place& place : places_) price(place);
 }
@@ -144,13 +145,14 @@ int64_t TaskPrices::boundary_bytes(int32_t layout) const {
   return arena.boundary_bytes;
 }
 
-int64_t TaskPrices::message_time(int64_t from, int64_t to, int32_t layout) const {
-  const int64_t bytes = activation_bytes(layout);
-  const auto [found, fresh] = messages_.try_emplace({from, to, bytes}, 0);
-  if (fresh)
-    found->second = task_.micros *
-                    nanoseconds(cost::boundary_seconds(context_.pricer, from, to, task_.pool->ranks, bytes));
-  return found->second;
+void TaskPrices::price_messages() {
+  const int64_t ranks = task_.pool->stages;
+  for (int64_t from = 0; from < ranks; ++from)
+    for (const int64_t bytes : activation_)
+      messages_.push_back(ranks == 1 ? 0
+                                     : task_.micros * nanoseconds(cost::boundary_seconds(
+                                                          context_.pricer, from, (from + 1) % ranks,
+                                                          task_.pool->ranks, bytes)));
 }
 
 }  // namespace galvatron::search

@@ -47,8 +47,11 @@ class TaskPrices {
   /// One activation on the stage's fullest rank; the two buffers of a boundary that it crosses.
   int64_t activation_bytes(int32_t layout) const { return activation_[static_cast<size_t>(layout)]; }
   int64_t boundary_bytes(int32_t layout) const;
-  /// Of all micro-batches' messages in one direction between two pipeline ranks, per step.
-  int64_t message_time(int64_t from, int64_t to, int32_t layout) const;
+  /// Of all micro-batches' messages in one direction from a pipeline rank to the next one, per step.
+  /// The rank after the last one is the first.
+  int64_t message_time(int64_t from, int32_t layout) const {
+    return messages_[static_cast<size_t>(from) * activation_.size() + static_cast<size_t>(layout)];
+  }
 
  private:
   struct Place {
@@ -56,6 +59,7 @@ class TaskPrices {
     std::vector<std::vector<PricedChoice>> choices;  ///< per kind
     std::vector<Ways> ways;                          ///< one
   };
+  void price_messages();
   void find_places();
   void price(Place& place);
   PricedChoice price_choice(const Place& place, int64_t kind, int32_t choice);
@@ -66,7 +70,7 @@ class TaskPrices {
   std::vector<size_t> place_of_;
   std::vector<Place> places_;
   std::vector<int64_t> activation_;
-  mutable std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t> messages_;
+  std::vector<int64_t> messages_;  ///< from each pipeline rank to the next one, by layout
 };
 
 }  // namespace galvatron::search

@@ -1,0 +1,172 @@
+// How long searches take, on fixed generators and seeds: one stage of 80 layers and 44 strategies within six
+// budgets, and whole searches for machines that nobody here has. Arguments choose: stages, 70b, 1t; none =
+// all.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/format.hpp"
+#include "core/units.hpp"
+#include "deck/sections.hpp"
+#include "search/report.hpp"
+#include "search/search.hpp"
+#include "support/paths.hpp"
+
+namespace galvatron::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+int64_t peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+void print(const std::string& line) {
+  std::fputs(line.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+/// Milliseconds and bytes of a layer of a few hundred MiB. correlated: time is what bytes save.
+search::Option option_of(test::Dice& dice, bool correlated) {
+  search::Option option;
+  option.bytes = 50 * core::mib + dice.below(1500 * core::mib);
+  const int64_t saved = (1600 * core::mib - option.bytes) / 32;
+  option.time = correlated ? 5'000'000 + saved : 5'000'000 + saved / 2 + dice.below(30'000'000);
+  option.scratch[search::work] = (1 + dice.below(4)) * 64 * core::mib;
+  option.scratch[search::gathered] = dice.below(3) == 0 ? 400 * core::mib : 0;
+  return option;
+}
+
+struct Outcome {
+  std::vector<double> milliseconds;
+  double worst_gap = 0;
+  search::PathCounts counts;
+};
+
+/// identical: all layers choose from one list; jittered: from lists that differ by a percent; random: from
+/// lists of their own.
+Outcome stages(const std::string& kind) {
+  constexpr int layers = 80, strategies = 44;
+  Outcome outcome;
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    test::Dice dice(424'242 + seed);
+    std::deque<std::vector<search::Option>> lists(1);
+    for (int i = 0; i < strategies; ++i) lists[0].push_back(option_of(dice, kind == "correlated"));
+    for (int layer = 1; layer < layers && (kind == "jittered" || kind == "random"); ++layer) {
+      lists.push_back(lists[0]);
+      for (auto& option : lists.back()) {
+        if (kind == "random") option = option_of(dice, false);
+        option.time += option.time * dice.below(100) / 10'000;
+      }
+    }
+    search::Ways ways(
+        1, [](int32_t, int32_t) { return search::Way{}; }, [](int32_t, int32_t) { return search::Way{}; });
+    search::PathProblem problem;
+    for (int layer = 0; layer < layers; ++layer)
+      problem.layers.push_back({&lists[static_cast<size_t>(layer) % lists.size()], search::any_layout});
+    for (const int64_t gib : {8, 16, 24, 40, 60, 80}) {
+      problem.budget = gib * core::gib;
+      const auto begin = Clock::now();
+      const auto path = search::best_path(problem, ways, outcome.counts, search::unreachable,
+                                          kind == "correlated" ? 100'000 : 2'000'000);
+      outcome.milliseconds.push_back(1e3 * seconds_since(begin));
+      if (path && path->time > 0)
+        outcome.worst_gap = std::max(outcome.worst_gap, static_cast<double>(path->time - path->floor) /
+                                                            static_cast<double>(path->time));
+    }
+  }
+  std::sort(outcome.milliseconds.begin(), outcome.milliseconds.end());
+  return outcome;
+}
+
+void bench_stages() {
+  for (const std::string kind : {"identical", "jittered", "random", "correlated"}) {
+    const auto o = stages(kind);
+    print(core::format(
+        "RESULT bench=search_stage layers=80 strategies=44 kind={} median_ms={:.2f} worst_ms={:.2f} "
+        "gap={:.1e} labels={} cut={} boxes={} peak_bytes={}\n",
+        kind, o.milliseconds[o.milliseconds.size() / 2], o.milliseconds.back(), o.worst_gap, o.counts.labels,
+        o.counts.cut, o.counts.boxes, peak_bytes()));
+  }
+}
+
+/// A node of eight devices with fast links inside and one port each outside; round figures.
+cost::Profile machine(int64_t ranks_per_node) {
+  cost::Profile profile;
+  auto& hardware = profile.hardware;
+  hardware.ranks_per_node = ranks_per_node;
+  hardware.gemm_flops = {250e12};
+  hardware.memory_bytes_per_second = {1.5e12};
+  hardware.transfer_same_node.points = {{.x = 1e3, .seconds = 5e-6},
+                                        {.x = 1e9, .seconds = 5e-6 + 1e9 / 200e9}};
+  hardware.transfer_across.points = {{.x = 1e3, .seconds = 1e-5}, {.x = 1e9, .seconds = 1e-5 + 1e9 / 20e9}};
+  hardware.reserve_bytes = core::gib;
+  hardware.nominal = true;
+  profile.fingerprint = "bench";
+  return profile;
+}
+
+void bench_search(const std::string& name, const deck::ModelSection& section, int64_t ranks, int64_t batch) {
+  const auto model = spec::model_from_deck(section);
+  search::SearchOptions options;
+  options.batches = {batch};
+  options.dtype = core::DType::bf16;
+  options.in_node = true;
+  options.max_cp = 16;
+  options.schedules = {plan::ScheduleKind::one_f_one_b};
+  const auto begin = Clock::now();
+  core::LocalQueue queue;
+  const auto result = search::search(model, {ranks / 8, 8, 80 * core::gib}, machine(8), options,
+                                     program::NoWorkspace(), queue);
+  const double seconds = seconds_since(begin);
+  print(search::ranking_table(result) + search::restricted_table(result));
+  const auto& s = result.statistics;
+  print(
+      core::format("RESULT bench=search_whole model={} ranks={} batch={} seconds={:.3f} tasks={} opened={} "
+                   "stage_solves={} labels={} cut={} exact={} peak_bytes={}\n",
+                   name, ranks, batch, seconds, s.tasks, s.opened, s.stage_solves, s.labels, s.labels_cut,
+                   s.exact ? "yes" : "no", peak_bytes()));
+}
+
+deck::ModelSection llama(int64_t layers, int64_t hidden, int64_t heads, int64_t kv_heads, int64_t ffn,
+                         int64_t vocab, int64_t seq) {
+  deck::ModelSection section;
+  section.family = "llama";
+  section.layers = layers;
+  section.hidden = hidden;
+  section.heads = heads;
+  section.kv_heads = kv_heads;
+  section.ffn = ffn;
+  section.vocab = vocab;
+  section.seq = seq;
+  section.norm = "rmsnorm";
+  section.activation = "swiglu";
+  section.position = "rotary";
+  section.bias = section.tie_embeddings = false;
+  return section;
+}
+
+}  // namespace
+}  // namespace galvatron::bench
+
+int main(int argc, char** argv) {
+  using namespace galvatron::bench;
+  const std::vector<std::string> wanted(argv + 1, argv + argc);
+  const auto asked = [&](const char* name) {
+    return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+  };
+  if (asked("stages")) bench_stages();
+  if (asked("70b")) bench_search("llama-70b", llama(80, 8192, 64, 8, 28672, 32000, 4096), 1024, 1024);
+  // 128 blocks of 25600: 1.0e12 parameters.
+  if (asked("1t")) bench_search("1t", llama(128, 25600, 160, 160, 68352, 51200, 2048), 16384, 3072);
+}
