@@ -156,7 +156,10 @@ std::string link_maps(const cost::HardwareProfile& hardware) {
   // A fitted latency may be 0, which has no logarithm.
   const Map latency{"Latency", "µs", Better::lower,
                     [](const cost::Link& link) { return std::max(link.latency_seconds, 1e-9); },
-                    [](double seconds) { return format("{:.3g}", seconds * 1e6); }};
+                    [](double seconds) {
+                      return seconds < 1e-4 ? format("{:.3g}", seconds * 1e6)
+                                            : format("{:.0f}", seconds * 1e6);
+                    }};
   const auto maps = draw(hardware, cells, isolated, "map-isolated") +
                     draw(hardware, cells, loaded, "map-loaded") +
                     draw(hardware, cells, latency, "map-latency");

@@ -114,6 +114,20 @@ std::string micros(int64_t nanoseconds) {
                       std::abs(nanoseconds) % 1000);
 }
 
+/// The ranks of a node look at one clock: the best reading of any of them holds for all, and those beside
+/// rank 0 need none. Collective.
+ClockReading reading_of(comm::World& world, comm::Communicator& all) {
+  auto mine = read_clock(all);
+  const auto at = world.all_gather(mine.at), offsets = world.all_gather(mine.offset);
+  const auto errors = world.all_gather(mine.error);
+  if (world.node() == world.node_of(0)) return {mine.at, 0.0, 0.0};
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const auto r = static_cast<size_t>(rank);
+    if (world.node_of(rank) == world.node() && errors[r] < mine.error) mine = {at[r], offsets[r], errors[r]};
+  }
+  return mine;
+}
+
 /// Makes the lines of one rank.
 class Lines {
  public:
@@ -208,7 +222,7 @@ TraceWriter::TraceWriter(comm::World& world) : world_(world) {
   std::vector<int> ranks(static_cast<size_t>(world.size()));
   std::iota(ranks.begin(), ranks.end(), 0);
   all_ = world.make_communicator(ranks, comm::TrafficClass::layer);
-  start_ = read_clock(*all_);
+  start_ = reading_of(world, *all_);
 }
 
 TraceWindow TraceWriter::window_of(const Trace& trace, const ClockLine& clock, int64_t steps) {
@@ -234,7 +248,7 @@ TraceWindow TraceWriter::window_of(const Trace& trace, const ClockLine& clock, i
 
 void TraceWriter::write(const std::filesystem::path& file, const Trace& trace, int64_t steps,
                         const spec::ModelSpec& model, core::Log& log) {
-  const ClockLine clock(start_, read_clock(*all_));
+  const ClockLine clock(start_, reading_of(world_, *all_));
   const auto window = window_of(trace, clock, steps);
   if (!std::isfinite(window.zero)) return;
   auto text = trace_events(trace, {world_.rank(), world_.host_of(world_.node()), model}, clock, window);
