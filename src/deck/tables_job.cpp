@@ -14,13 +14,6 @@ Rule schedules() {
   return Rule().one_of({"1f1b", "gpipe", "eager-1f1b", "interleaved"});
 }
 
-Rule searched_schedules() {
-  return Rule()
-      .one_of({"1f1b", "gpipe"})
-      .refuse("eager-1f1b", "the search considers 1f1b and gpipe; plans by hand may ask for it")
-      .refuse("interleaved", "the search considers 1f1b and gpipe; plans by hand may ask for it");
-}
-
 Rule zero_levels() {
   return Rule().at_least(0).at_most(3);
 }
@@ -116,7 +109,7 @@ Section<SearchSection> search_table() {
         "Search for a plan where neither a file nor a plan by hand is given."},
        {"batch", &S::batch, Rule().at_least(1).items(1), "samples",
         "Samples per step; several values are tried in turn. A plan by hand takes the first."},
-       {"schedule", &S::schedule, searched_schedules().items(1), "", "Pipeline schedules to consider."},
+       {"schedule", &S::schedule, schedules().items(1), "", "Pipeline schedules to consider."},
        {"axes", &S::axes, Rule().one_of({"tp", "sp", "cp", "dp"}).items(1), "",
         "Axes along which layers may be split. An axis that a layer kind does not support is left out."},
        {"max_tp", &S::max_tp, count(), "ranks", "Largest tensor-parallel degree. 0: no limit."},

@@ -37,7 +37,8 @@ constexpr size_t family_count = std::size(families);
 struct Entry {
   Task task;
   spec::LayerStrategy strategy;
-  int64_t bound = 0;  ///< no faster than this, nanoseconds per step
+  int64_t uniform = 0;  ///< number of (stages, strategy)
+  int64_t bound = 0;    ///< no faster than this, nanoseconds per step
   bool member[family_count] = {};
 };
 
@@ -85,6 +86,7 @@ class Families {
               return std::binary_search(choices.begin(), choices.end(), strategy);
             }))
           continue;
+        ++uniform_;
         for (const int64_t batch : context_.options.batches)
           for (int64_t micros = 1; micros <= batch; ++micros) {
             if (batch % micros != 0 || batch / micros < strategy.dp) continue;
@@ -93,6 +95,7 @@ class Families {
             entry.task.micros = micros;
             entry.task.pool = &pool;
             entry.strategy = strategy;
+            entry.uniform = uniform_;
             for (size_t family = 0; family < family_count; ++family)
               entry.member[family] = families[family].holds(strategy, pool.stages);
             for (size_t family = 0; family < family_count; ++family) legal_[family] |= entry.member[family];
@@ -102,14 +105,27 @@ class Families {
   }
 
   void bound_entries() {
-    const auto answers = deal(queue_, entries_.size(), [&](size_t i) {
-      return core::format("{}", holds_too_much(entries_[i])
-                                    ? unreachable
-                                    : quick_bound(context_, entries_[i].task, entries_[i].strategy));
+    std::vector<std::pair<size_t, size_t>> groups;  // entries of one strategy: first, end
+    for (size_t i = 0; i < entries_.size(); ++i)
+      if (groups.empty() || entries_[i].uniform != entries_[groups.back().first].uniform)
+        groups.emplace_back(i, i + 1);
+      else
+        groups.back().second = i + 1;
+    const auto answers = deal(queue_, groups.size(), [&](size_t g) {
+      const bool too_much = holds_too_much(entries_[groups[g].first]);
+      std::string answer;
+      for (size_t i = groups[g].first; i < groups[g].second; ++i)
+        answer += core::format(
+            "{} ", too_much ? unreachable : quick_bound(context_, entries_[i].task, entries_[i].strategy));
+      return answer;
     });
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const auto bounds = numbers_of(answers[g]);
+      for (size_t i = groups[g].first; i < groups[g].second; ++i)
+        entries_[i].bound = bounds.at(i - groups[g].first);
+    }
     std::vector<Entry> kept;
     for (size_t i = 0; i < entries_.size(); ++i) {
-      entries_[i].bound = numbers_of(answers[i]).at(0);
       if (entries_[i].bound != unreachable) kept.push_back(entries_[i]);
     }
     entries_ = std::move(kept);
@@ -192,6 +208,7 @@ class Families {
   int64_t memory_bytes_;
   core::WorkQueue& queue_;
   std::vector<Entry> entries_;
+  int64_t uniform_ = 0;
   Best best_[family_count];
   bool legal_[family_count] = {};
 };

@@ -3,6 +3,7 @@
 #include "spec/mesh.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/errors.hpp"
 
@@ -40,24 +41,33 @@ int64_t MeshShape::size_of(AxisSet set) const {
   return size;
 }
 
+/// Ascending: the axis whose neighbours are nearest varies fastest.
 std::vector<int> MeshShape::group_of(int64_t rank, AxisSet set) const {
   const auto own = coordinate_of(rank);
+  const auto range = [&](Axis axis, int32_t degree, int32_t index) {
+    return set.contains(axis) ? std::pair(0, degree) : std::pair(index, index + 1);
+  };
+  const auto [tp, tp_end] = range(Axis::tp, strategy_.tp, own.tp);
+  const auto [sp, sp_end] = range(Axis::sp, strategy_.sp, own.sp);
+  const auto [cp, cp_end] = range(Axis::cp, strategy_.cp, own.cp);
+  const auto [dp, dp_end] = range(Axis::dp, strategy_.dp, own.dp);
   std::vector<int> group;
-  for (auto other = first_rank_; other < first_rank_ + ranks(); ++other) {
-    const auto c = coordinate_of(other);
-    const bool member =
-        (set.contains(Axis::tp) || c.tp == own.tp) && (set.contains(Axis::sp) || c.sp == own.sp) &&
-        (set.contains(Axis::cp) || c.cp == own.cp) && (set.contains(Axis::dp) || c.dp == own.dp);
-    if (member) group.push_back(static_cast<int>(other));
-  }
+  Coordinate c;
+  for (c.dp = dp; c.dp < dp_end; ++c.dp)
+    for (c.cp = cp; c.cp < cp_end; ++c.cp)
+      for (c.sp = sp; c.sp < sp_end; ++c.sp)
+        for (c.tp = tp; c.tp < tp_end; ++c.tp) group.push_back(static_cast<int>(rank_at(c)));
   return group;
 }
 
 std::vector<std::vector<int>> MeshShape::groups(AxisSet set) const {
   std::vector<std::vector<int>> all;
   for (auto rank = first_rank_; rank < first_rank_ + ranks(); ++rank) {
-    auto group = group_of(rank, set);
-    if (group.front() == rank) all.push_back(std::move(group));
+    const auto c = coordinate_of(rank);
+    // The first of a group is where its axes begin.
+    const bool first = (!set.contains(Axis::tp) || c.tp == 0) && (!set.contains(Axis::sp) || c.sp == 0) &&
+                       (!set.contains(Axis::cp) || c.cp == 0) && (!set.contains(Axis::dp) || c.dp == 0);
+    if (first) all.push_back(group_of(rank, set));
   }
   return all;
 }

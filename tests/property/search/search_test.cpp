@@ -276,6 +276,28 @@ TEST(Search, ExplainsWhyNothingFits) {
   EXPECT_FALSE(c.run().best.empty());
 }
 
+TEST(Search, ProposesInterleavedAndEagerWhereTheyAreOffered) {
+  Case c(5, 1, 2, 0);
+  c.options.axes = {};
+  c.options.batches = {8};
+  c.options.schedules = {plan::ScheduleKind::one_f_one_b};
+  const int64_t plain = c.run().best.front().candidate.step_ns;
+  for (const auto schedule : {plan::ScheduleKind::interleaved, plan::ScheduleKind::eager_one_f_one_b}) {
+    c.options.schedules = {plan::ScheduleKind::one_f_one_b, schedule};
+    const auto result = c.run();
+    EXPECT_LE(result.best.front().candidate.step_ns, plain) << plan::name_of(schedule);
+    bool met = false;
+    for (const Ranked& ranked : result.best) {
+      const auto& plan = ranked.candidate.plan;
+      met = met || plan.schedule == schedule;
+      const auto faults = plan::faults_of(plan, c.model, 2);
+      EXPECT_TRUE(faults.empty()) << plan::name_of(schedule) << ": " << faults.front();
+      EXPECT_EQ(plan::plan_from_toml(plan::to_toml(plan, c.model), "plan.toml", c.model), plan);
+    }
+    EXPECT_TRUE(met) << plan::name_of(schedule);
+  }
+}
+
 TEST(Search, ReplaysWinnersAsGpipeOnlyWhereItIsOffered) {
   Case c(3, 2, 1, 0);
   c.options.axes = {};
