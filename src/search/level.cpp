@@ -42,7 +42,7 @@ void Level::make_tables(const TieLevel& tie) {
     });
     table_of_.push_back(static_cast<size_t>(found - tables_.begin()));
     if (found != tables_.end()) continue;
-    Table table{place, slots, {}, nullptr};
+    Table table{place, slots, {}, nullptr, std::vector<char>(stretches_.all().size(), 0)};
     for (size_t kind = 0; kind < fastest_.size(); ++kind) {
       table.options.push_back(prices_.options(place, static_cast<int64_t>(kind), slots, tie));
       for (const Option& option : table.options.back())
@@ -86,10 +86,29 @@ int64_t Level::least(int64_t stage, int64_t first, int64_t last) const {
   return time == unreachable ? unreachable : ceil_div(time, micros_);
 }
 
+int64_t Level::entering(int64_t stage, int64_t first, int64_t last, int32_t enters) const {
+  const auto& bounds = *table_of(stage).bounds;
+  if (last - first + 1 > bounds.longest()) return unreachable;
+  const int64_t time = bounds.entering(stretches_.of(first, last), enters);
+  return time == unreachable ? unreachable : ceil_div(time, micros_);
+}
+
+int64_t Level::leaving(int64_t stage, int64_t first, int64_t last, int32_t leaves) const {
+  const auto& bounds = *table_of(stage).bounds;
+  if (last - first + 1 > bounds.longest()) return unreachable;
+  const int64_t time = bounds.leaving(stretches_.of(first, last), leaves);
+  return time == unreachable ? unreachable : ceil_div(time, micros_);
+}
+
 int64_t Level::bound(const StageCase& one) const {
   const auto& bounds = *table_of(one.stage).bounds;
   if (one.last - one.first + 1 > bounds.longest()) return unreachable;
   const int32_t stretch = stretches_.of(one.first, one.last);
+  // What is known of these layers elsewhere is known here.
+  if (table_of(one.stage).solved[static_cast<size_t>(stretch)] != 0) {
+    const auto found = paths_.find(key_of(one, budget_of(one)));
+    if (found != paths_.end()) return found->second ? value_of(one, found->second->time) : unreachable;
+  }
   int64_t time = one.leaves == any_layout ? bounds.least(stretch) : bounds.leaving(stretch, one.leaves);
   if (one.enters != any_layout) time = std::max(time, bounds.entering(stretch, one.enters));
   return time == unreachable ? unreachable : value_of(one, time);
@@ -100,11 +119,16 @@ int64_t Level::exact(const StageCase& one) {
   return path ? value_of(one, path->time) : unreachable;
 }
 
+Level::PathKey Level::key_of(const StageCase& one, int64_t budget) const {
+  return {table_of_[static_cast<size_t>(one.stage)], stretches_.of(one.first, one.last), one.enters,
+          one.leaves, budget};
+}
+
 const std::optional<Path>& Level::path_of(const StageCase& one) {
   const int64_t budget = budget_of(one);
-  const PathKey key{table_of_[static_cast<size_t>(one.stage)], stretches_.of(one.first, one.last), one.enters,
-                    one.leaves, budget};
+  const PathKey key = key_of(one, budget);
   const auto [found, fresh] = paths_.try_emplace(key);
+  tables_[key.table].solved[static_cast<size_t>(key.stretch)] = 1;
   if (fresh) {
     found->second = solve(one, budget);
     if (found->second) exact_ = exact_ && found->second->exact;

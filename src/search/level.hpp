@@ -24,6 +24,8 @@ class Level final : public StageValues {
   bool exact() const { return exact_; }
 
   int64_t least(int64_t stage, int64_t first, int64_t last) const override;
+  int64_t entering(int64_t stage, int64_t first, int64_t last, int32_t enters) const override;
+  int64_t leaving(int64_t stage, int64_t first, int64_t last, int32_t leaves) const override;
   int64_t bound(const StageCase& one) const override;
   int64_t exact(const StageCase& one) override;
 
@@ -34,6 +36,7 @@ class Level final : public StageValues {
     int64_t slots = 1;
     std::vector<std::vector<Option>> options;  ///< per kind
     std::unique_ptr<StageBounds> bounds;
+    std::vector<char> solved;  ///< per stretch: some path of it is known
   };
   struct PathKey {
     size_t table = 0;
@@ -43,6 +46,7 @@ class Level final : public StageValues {
     auto operator<=>(const PathKey&) const = default;
   };
 
+  PathKey key_of(const StageCase& one, int64_t budget) const;
   void make_tables(const TieLevel& tie);
   const Table& table_of(int64_t stage) const { return tables_[table_of_[static_cast<size_t>(stage)]]; }
   int64_t budget_of(const StageCase& one) const;

@@ -65,10 +65,7 @@ class Programme {
     for (int64_t stage = 0; stage < problem_.stages; ++stage)
       for (int64_t last = stage; last < problem_.layers - (problem_.stages - 1 - stage); ++last) {
         const auto firsts = window_.firsts(stage, last);
-        if (firsts.empty()) continue;
-        // Nothing leaves the last stage.
-        const int32_t layouts = stage + 1 == problem_.stages ? 1 : problem_.layouts;
-        for (int32_t leaves = 0; leaves < layouts; ++leaves) extend(stage, last, leaves, firsts);
+        if (!firsts.empty()) extend(stage, last, firsts);
       }
     const auto& ends = at(problem_.stages - 1, problem_.layers - 1, 0);
     if (ends.empty()) return std::nullopt;
@@ -89,34 +86,76 @@ class Programme {
     return known ? *known : values_.bound(one);
   }
 
-  void extend(int64_t stage, int64_t last, int32_t leaves, const std::vector<int64_t>& firsts) {
-    std::vector<Label> next;
-    const int32_t out = stage + 1 == problem_.stages ? any_layout : leaves;
-    const auto add = [&](const Label& before, const StageCase& one, int64_t value, int32_t parent) {
-      const Label label{before.sum + value, std::max(before.largest, value), one.first, one.enters, parent};
-      if (window_.completed(stage, last, label.sum, label.largest) <= limit_) next.push_back(label);
-    };
+  void extend(int64_t stage, int64_t last, const std::vector<int64_t>& firsts) {
+    std::vector<std::vector<Label>> next(static_cast<size_t>(problem_.layouts));
     for (const int64_t first : firsts) {
-      if (stage == 0) {
-        const StageCase one{stage, first, last, any_layout, out};
-        if (const int64_t value = value_of(one); value != unreachable) add({}, one, value, -1);
+      if (stage == 0)
+        begin(last, next);
+      else
+        append(stage, first, last, next);
+    }
+    for (int32_t leaves = 0; leaves < problem_.layouts; ++leaves)
+      keep_front(next[static_cast<size_t>(leaves)], at(stage, last, leaves));
+  }
+
+  /// Nothing leaves the last stage.
+  int32_t layouts_after(int64_t stage) const { return stage + 1 == problem_.stages ? 1 : problem_.layouts; }
+  int32_t leaving(int64_t stage, int32_t leaves) const {
+    return stage + 1 == problem_.stages ? any_layout : leaves;
+  }
+
+  void begin(int64_t last, std::vector<std::vector<Label>>& next) const {
+    for (int32_t leaves = 0; leaves < layouts_after(0); ++leaves) {
+      const int64_t value = value_of({0, 0, last, any_layout, leaving(0, leaves)});
+      if (value != unreachable && window_.completed(0, last, value, value) <= limit_)
+        next[static_cast<size_t>(leaves)].push_back({value, value, 0, any_layout, -1});
+    }
+  }
+
+  /// Layouts are looked at one by one first: few of them can be part of a split within the limit.
+  void append(int64_t stage, int64_t first, int64_t last, std::vector<std::vector<Label>>& next) {
+    int64_t sum = unreachable, largest = unreachable;  // the least of all labels before
+    std::vector<int32_t> before;
+    for (int32_t enters = 0; enters < problem_.layouts; ++enters) {
+      const auto& labels = at(stage - 1, first - 1, enters);
+      if (labels.empty()) continue;
+      // Sums ascend, the largest descend.
+      const int64_t value = values_.entering(stage, first, last, enters);
+      if (!within(stage, last, labels.front().sum, labels.back().largest, value)) continue;
+      before.push_back(enters);
+      sum = std::min(sum, labels.front().sum);
+      largest = std::min(largest, labels.back().largest);
+    }
+    if (before.empty()) return;
+    for (int32_t leaves = 0; leaves < layouts_after(stage); ++leaves) {
+      const int32_t out = leaving(stage, leaves);
+      if (out != any_layout && !within(stage, last, sum, largest, values_.leaving(stage, first, last, out)))
         continue;
-      }
-      for (int32_t enters = 0; enters < problem_.layouts; ++enters) {
-        const auto& before = at(stage - 1, first - 1, enters);
-        if (before.empty()) continue;
-        const StageCase one{stage, first, last, enters, out};
-        const int64_t value = value_of(one);
-        if (value == unreachable) continue;
-        for (size_t l = 0; l < before.size(); ++l) add(before[l], one, value, static_cast<int32_t>(l));
+      for (const int32_t enters : before) {
+        const auto& labels = at(stage - 1, first - 1, enters);
+        const int64_t value = value_of({stage, first, last, enters, out});
+        if (!within(stage, last, labels.front().sum, labels.back().largest, value)) continue;
+        for (size_t l = 0; l < labels.size(); ++l) {
+          const Label label{labels[l].sum + value, std::max(labels[l].largest, value), first, enters,
+                            static_cast<int32_t>(l)};
+          if (window_.completed(stage, last, label.sum, label.largest) <= limit_)
+            next[static_cast<size_t>(leaves)].push_back(label);
+        }
       }
     }
-    std::sort(next.begin(), next.end(), [](const Label& a, const Label& b) {
+  }
+
+  bool within(int64_t stage, int64_t last, int64_t sum, int64_t largest, int64_t value) const {
+    return value != unreachable &&
+           window_.completed(stage, last, sum + value, std::max(largest, value)) <= limit_;
+  }
+
+  static void keep_front(std::vector<Label>& labels, std::vector<Label>& kept) {
+    std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
       return std::tie(a.sum, a.largest, a.first, a.enters, a.parent) <
              std::tie(b.sum, b.largest, b.first, b.enters, b.parent);
     });
-    auto& kept = at(stage, last, leaves);
-    for (const Label& label : next)
+    for (const Label& label : labels)
       if (kept.empty() || label.largest < kept.back().largest) kept.push_back(label);
   }
 

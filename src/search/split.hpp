@@ -31,6 +31,13 @@ class StageValues {
   virtual ~StageValues() = default;
   /// Not above any bound of these layers on this stage.
   virtual int64_t least(int64_t stage, int64_t first, int64_t last) const = 0;
+  /// Not above any bound of them with this layout before the stage, or at its end.
+  virtual int64_t entering(int64_t stage, int64_t first, int64_t last, int32_t) const {
+    return least(stage, first, last);
+  }
+  virtual int64_t leaving(int64_t stage, int64_t first, int64_t last, int32_t) const {
+    return least(stage, first, last);
+  }
   /// Never above the exact value.
   virtual int64_t bound(const StageCase& one) const = 0;
   virtual int64_t exact(const StageCase& one) = 0;
