@@ -57,6 +57,19 @@ void append(std::vector<KeptRows>& kept, int64_t from, int64_t to, int64_t count
     kept.push_back({from, to, count});
 }
 
+/// Other ranks that own some of the samples, ascending: ranks of one dp index lie in a row.
+std::vector<int64_t> peers_of(const TokenLayout& layout, const Range& samples, int64_t rank) {
+  const int64_t per_index = layout.strategy.ranks() / layout.strategy.dp;
+  std::vector<int64_t> peers;
+  for (int32_t dp = 0; dp < layout.strategy.dp; ++dp) {
+    const Range own = layout.samples_of(dp);
+    if (std::max(own.begin, samples.begin) >= std::min(own.end, samples.end)) continue;
+    for (int64_t peer = dp * per_index; peer < (dp + 1) * per_index; ++peer)
+      if (peer != rank) peers.push_back(peer);
+  }
+  return peers;
+}
+
 }  // namespace
 
 int64_t PeerRows::rows() const {
@@ -74,14 +87,16 @@ Move move_of(const TokenLayout& from, const TokenLayout& to, int64_t rank) {
   common_rows(old_rows, new_rows, [&](int64_t old_row, int64_t new_row, int64_t count) {
     append(move.kept, old_row, new_row, count);
   });
-  for (int64_t peer = 0; peer < ranks; ++peer) {
-    if (peer == rank) continue;
-    PeerRows send{static_cast<int32_t>(peer), {}}, receive = send;
+  for (const int64_t peer : peers_of(to, old_rows.samples, rank)) {
+    PeerRows send{static_cast<int32_t>(peer), {}};
     common_rows(old_rows, owned_by(to, peer),
                 [&](int64_t row, int64_t, int64_t count) { append(send.runs, row, count); });
+    if (!send.runs.empty()) move.sends.push_back(std::move(send));
+  }
+  for (const int64_t peer : peers_of(from, new_rows.samples, rank)) {
+    PeerRows receive{static_cast<int32_t>(peer), {}};
     common_rows(owned_by(from, peer), new_rows,
                 [&](int64_t, int64_t row, int64_t count) { append(receive.runs, row, count); });
-    if (!send.runs.empty()) move.sends.push_back(std::move(send));
     if (!receive.runs.empty()) move.receives.push_back(std::move(receive));
   }
   return move;
