@@ -42,6 +42,7 @@ void note_link_conditions(Job& job, const std::optional<cost::HardwareProfile>& 
   if (const auto text = job.world().broadcast(number == nullptr ? "" : number, 0); !text.empty())
     hardware.conditions[measure::slurm_condition] = text;
   if (!earlier || earlier->nominal || earlier->links.empty()) return;
+  if (earlier->links == hardware.links) return;  // kept from there, with what was said of them
   const auto date = earlier->conditions.find("date");
   hardware.compared_with = date == earlier->conditions.end() ? "unknown date" : date->second;
   hardware.link_changes = measure::link_changes(hardware, *earlier);
