@@ -8,6 +8,7 @@
 #include "app/events.hpp"
 #include "app/galvatron3.hpp"
 #include "app/phases.hpp"
+#include "app/plan_reserve.hpp"
 #include "core/format.hpp"
 #include "cost/plan_price.hpp"
 #include "plan/by_hand.hpp"
@@ -103,6 +104,7 @@ plan::Plan priced(Job& job, plan::Plan plan, const cost::Profile& profile) {
   const auto price = cost::price_plan(plan, job.model(), runtime::dtype_of(job.deck().train), pricer);
   plan = cost::with_predictions(std::move(plan), price, profile);
   plan.model_fingerprint = spec::fingerprint(job.model());
+  add_plan_reserve(plan, job, profile.hardware.reserve_units);
   return plan;
 }
 

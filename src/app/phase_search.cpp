@@ -6,6 +6,7 @@
 #include "app/alone.hpp"
 #include "app/events.hpp"
 #include "app/phases.hpp"
+#include "app/plan_reserve.hpp"
 #include "comm/world_queue.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
@@ -85,7 +86,10 @@ search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
     if (found.best.empty())
       throw core::UserError(core::ExitCode::no_plan, search::infeasible_text(*found.infeasible));
   });
-  for (auto& ranked : found.best) record_forms(ranked.candidate.plan, job, profile.hardware.forms);
+  for (auto& ranked : found.best) {
+    record_forms(ranked.candidate.plan, job, profile.hardware.forms);
+    add_plan_reserve(ranked.candidate.plan, job, profile.hardware.reserve_units);
+  }
   const auto text = search::ranking_table(found) + "\n" + search::restricted_table(found);
   job.log().info("\nSearch\n" + text);
   job.world().agree("write search.txt", [&] {

@@ -162,6 +162,7 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
                                 .pat = [&job](std::string_view action) { job.pat(action); },
                                 .note = [&job](const store::MetricsLine& line) { note(job, line); },
                                 .log = job.log()};
+  measure::give_back_free_memory();
   measure::forget_peak_resident();
   job.log().info("\nTraining");
   note(job, "training", from ? "goes on from " + from->filename().string() : "begins");

@@ -241,9 +241,11 @@ LayerCoverage measure_layers(comm::World& world, device::Device& device, kernels
     return std::clamp(budget.left() / left, 0.0, std::max(options.seconds_per_program, burst_seconds));
   };
   size_t next = 0;
-  while (next < list.cases.size() && !budget.spent()) {
+  // The first Program is played whatever the time: without it nothing of this model has a measured price.
+  const auto go_on = [&] { return !budget.spent() || (next == 0 && !budget.stopped()); };
+  while (next < list.cases.size() && go_on()) {
     if (next == 0) {
-      if (rounds.common(std::max(slice(0), 0.001)))
+      if (rounds.common(std::max(slice(0), 0.03)))
         ++coverage.programs;
       else
         coverage.left_out.push_back(rounds.missed(0));

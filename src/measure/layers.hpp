@@ -28,10 +28,11 @@ struct LayerCoverage {
   std::vector<std::string> left_out;  ///< a line for each Program without memory
 };
 
-/// Adds to `profile.steps` what it does not hold. The first Program is played on all ranks at once: the
-/// largest of their medians counts, and `profile.rank_seconds` tells who is slow. Then each rank takes every
-/// size()-th Program of the rest; what a rank measured counts for all, made longer where some rank is slower
-/// than the others. All ranks bring the same candidates and get the same values. Collective.
+/// Adds to `profile.steps` what it does not hold. The first Program is played on all ranks at once, however
+/// little time is left: the largest of their medians counts, and `profile.rank_seconds` tells who is slow.
+/// Then each rank takes every size()-th Program of the rest; what a rank measured counts for all, made longer
+/// where some rank is slower than the others. All ranks bring the same candidates and get the same values.
+/// Collective.
 LayerCoverage measure_layers(comm::World& world, device::Device& device, kernels::Kernels& kernels,
                              const std::vector<LayerCase>& candidates, const LayerOptions& options,
                              Budget& budget, cost::ModelProfile& profile, store::RawTable& raw);

@@ -17,7 +17,7 @@ namespace galvatron::measure {
 struct PeakOptions {
   /// Rows = columns = depth; 0 = doubled from 256 until a product takes `gemm_seconds`.
   int64_t gemm_size = 0;
-  double gemm_seconds = 0.01;
+  double gemm_seconds = 0.003;
   /// Of the factors and of the product, the ones most asked for first.
   std::vector<core::DType> dtypes = {core::DType::f32};
   int64_t array_bytes = int64_t{16} * 1024 * 1024;  ///< of each of three arrays; beyond the caches

@@ -78,9 +78,9 @@ class Parts {
     begin("layers", layers_share);
     auto& model = measured_.profile.model;
     measure_loader(world_, request.read_sample, budget_, model, measured_.raw["loader"] = {});
-    measure_counters(world_, device_, kernels_, request.layers, options_.layers.memory_bytes, budget_, model);
     const auto done = measure_layers(world_, device_, kernels_, request.layers, options_.layers, budget_,
                                      model, measured_.raw["steps"]);
+    measure_counters(world_, device_, kernels_, request.layers, options_.layers.memory_bytes, budget_, model);
     end(done.points, done.wanted_points, "step shapes", done.kept_points);
     for (const auto& line : done.left_out) log_.warning("not measured: " + line);
     outcome.left_out = done.left_out;
@@ -154,31 +154,15 @@ void describe_machine(comm::World& world, const Request& request, const std::str
                                       : core::format("ranks may use {} to {} cores", *least, *most);
 }
 
-/// The largest of the ranks, part by part, and of what an earlier start saw: one that had less to measure
-/// held less. All ranks have the same parts, in the map's order. Collective.
-void store_reserve(comm::World& world, const ReserveMeter& meter, cost::HardwareProfile& profile) {
-  std::vector<int64_t> bytes;
-  for (const auto& [part, amount] : meter.parts()) bytes.push_back(amount);
-  world.all_reduce(std::span<int64_t>(bytes), comm::ReduceOp::max);
-  size_t at = 0;
-  for (const auto& [part, amount] : meter.parts()) {
-    auto& known = profile.reserve_parts[part];
-    known = std::max(known, bytes[at++]);
-  }
-  profile.reserve_bytes = 0;
-  for (const auto& [part, amount] : profile.reserve_parts) profile.reserve_bytes += amount;
-}
-
 /// Plays the parts until one of them is stopped.
 void play(Parts& parts, const Request& request, ReserveMeter& meter, Outcome& outcome) {
   const auto stopped = [&] { return parts.budget().stopped(); };
   parts.links();
   if (!stopped()) parts.collectives();
-  meter.mark("communicators");
+  meter.mark("message library");
   if (!stopped()) parts.peaks(request.dtype);
   if (!stopped()) parts.layers(request, outcome);
   if (!stopped()) parts.interference();
-  meter.mark("kernels");
   outcome.stopped = stopped();
 }
 
@@ -223,7 +207,10 @@ Outcome measure_all(comm::World& world, device::Device& device, kernels::Kernels
   hooks.progress = [&log](const std::string& text) { log.info("profile: " + text); };
   Parts parts(world, device, kernels, options, hooks, measured, log);
   play(parts, request, meter, outcome);
+  meter.mark("kernels, what was measured");
   store_reserve(world, meter, measured.profile.hardware);
+  if (device.kind() == device::DeviceKind::cpu)
+    measure_reserve_units(world, device, measured.profile.hardware);
   const auto missing = world.broadcast(make_counters()->missing(), 0);
   measured.profile.hardware.conditions["counters"] = missing.empty() ? "hardware events" : missing;
   outcome.counters = parts.counted();

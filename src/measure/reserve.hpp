@@ -6,6 +6,11 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
+
+#include "comm/world.hpp"
+#include "cost/profile.hpp"
+#include "device/device.hpp"
 
 namespace galvatron::measure {
 
@@ -18,6 +23,10 @@ int64_t peak_resident_bytes();
 /// Starts a new peak (Linux: /proc/self/clear_refs); where that is not allowed the old one stays.
 void forget_peak_resident();
 
+/// Gives memory that was freed back to the system, where the C library can: what is resident afterwards is in
+/// use.
+void give_back_free_memory();
+
 /// Itemises growth: each mark names what has come since the last one.
 class ReserveMeter {
  public:
@@ -28,6 +37,9 @@ class ReserveMeter {
   void mark(const std::string& part);
   /// Forgets growth since the last mark: buffers that the caller itself holds at this moment.
   void skip();
+  /// Takes off the last marks what was given back since: the sum is what is resident now, but for buffers
+  /// that were skipped.
+  void settle();
 
   const std::map<std::string, int64_t>& parts() const { return parts_; }
   int64_t total() const;
@@ -35,7 +47,18 @@ class ReserveMeter {
  private:
   std::function<int64_t()> resident_;
   int64_t last_ = 0;
+  int64_t skipped_ = 0;
   std::map<std::string, int64_t> parts_;
+  std::vector<std::string> order_;  ///< of the marks
 };
+
+/// Sets the parts of `profile.reserve_parts` and their sum to those of the fullest rank, and keeps the larger
+/// of what an earlier start saw: one that had less to measure held less. All ranks have the same parts.
+/// Collective.
+void store_reserve(comm::World& world, ReserveMeter& meter, cost::HardwareProfile& profile);
+
+/// Sets `profile.reserve_units`: the growth of this process, largest of the ranks, for a group of ranks, for
+/// each member of one that talks through shared memory, and for a thread that talks. Collective.
+void measure_reserve_units(comm::World& world, device::Device& device, cost::HardwareProfile& profile);
 
 }  // namespace galvatron::measure

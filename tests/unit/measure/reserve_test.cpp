@@ -27,6 +27,24 @@ TEST(Reserve, BooksGrowthByPart) {
   EXPECT_EQ(meter.total(), 147);
 }
 
+TEST(Reserve, SettlesForWhatIsThereInTheEnd) {
+  int64_t resident = 100;
+  ReserveMeter meter([&] { return resident; });
+  meter.mark("process");
+  resident = 150;
+  meter.skip();  // 50 that the caller holds
+  resident = 190;
+  meter.mark("communicators");
+  resident = 290;
+  meter.mark("kernels");
+  resident = 175;
+  meter.settle();
+  EXPECT_EQ(meter.total(), 125) << "175 without the 50";
+  EXPECT_EQ(meter.parts().at("kernels"), 0) << "the last mark gives back first";
+  EXPECT_EQ(meter.parts().at("communicators"), 25);
+  EXPECT_EQ(meter.parts().at("process"), 100);
+}
+
 TEST(Reserve, SeesTouchedMemory) {
   const auto before = resident_bytes();
   ASSERT_GT(before, 0) << "no /proc/self/statm";
