@@ -157,10 +157,13 @@ TEST(Collectives, AgreeWithAPlainLoopOfTheCallItself) {
                                      [&](const auto& series) { return series.of.rfind(name, 0) == 0; });
     ASSERT_NE(direct, raw.series.end()) << name;
     const double measured = *std::min_element(direct->samples.begin(), direct->samples.end());
-    const double plain = plain_seconds(kind, in, out, static_cast<int>(elements), ranks);
+    double plain = plain_seconds(kind, in, out, static_cast<int>(elements), ranks);
     // Wide enough for another algorithm and for noise, far too narrow for a wrong unit, or for the time of
     // another size or of several calls.
     constexpr double factor = 10;
+    // Where others keep the cores busy a whole loop may be late, so it gets more of them: the least counts.
+    for (int again = 0; again < 30 && measured <= plain / factor; ++again)
+      plain = std::min(plain, plain_seconds(kind, in, out, static_cast<int>(elements), ranks));
     EXPECT_LT(measured, factor * plain) << name << ranks << " ranks";
     EXPECT_GT(measured, plain / factor) << name << ranks << " ranks";
   }
