@@ -29,14 +29,11 @@ void require_runs(const std::vector<int64_t>& first, size_t count, size_t values
 
 void write_curves(hid_t group, const Curves& curves, const std::string& x_unit,
                   const std::string& x_meaning) {
-  std::vector<int64_t> first = {0};
-  std::vector<cost::Curve::Point> points;
-  for (const auto& curve : curves) {
-    points.insert(points.end(), curve.points.begin(), curve.points.end());
-    first.push_back(static_cast<int64_t>(points.size()));
-  }
+  Runs<cost::Curve::Point> runs;
+  for (const auto& curve : curves) runs.add(curve.points);
+  const auto& [first, points] = runs;
   using Point = cost::Curve::Point;
-  const auto numbers = [&](double Point::*field) {
+  const auto numbers = [&points = points](double Point::*field) {
     return column<double>(points, [field](const Point& p) { return p.*field; });
   };
   h5::write_column(group, "first", first, "points", "curve i is the points first[i] to first[i + 1]");

@@ -27,6 +27,18 @@ std::vector<Out> column(const List& list, Get get) {
   return values;
 }
 
+/// Lists of items end to end: run i is values[first[i]] to values[first[i + 1]].
+template <typename Value>
+struct Runs {
+  std::vector<int64_t> first = {0};
+  std::vector<Value> values;
+
+  void add(const std::vector<Value>& run) {
+    values.insert(values.end(), run.begin(), run.end());
+    first.push_back(static_cast<int64_t>(values.size()));
+  }
+};
+
 template <typename List, typename Get>
 std::vector<std::string> texts(const List& list, Get get) {
   return column<std::string>(list, get);

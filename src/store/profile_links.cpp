@@ -19,16 +19,15 @@ void write_seconds(hid_t group, const std::vector<Link>& links, const char* name
 
 /// One row per curve that has points; `fit` holds the segments, end to end as the curves are.
 void write_fits(hid_t group, const Curves& curves) {
-  std::vector<int64_t> first = {0};
-  std::vector<cost::FitSegment> segments;
+  Runs<cost::FitSegment> runs;
   std::vector<double> residuals;
   for (const auto& curve : curves) {
-    segments.insert(segments.end(), curve.fit.segments.begin(), curve.fit.segments.end());
-    first.push_back(static_cast<int64_t>(segments.size()));
+    runs.add(curve.fit.segments);
     auto own = curve.fit.residuals;
     own.resize(curve.points.size());
     residuals.insert(residuals.end(), own.begin(), own.end());
   }
+  const auto& [first, segments] = runs;
   using Segment = cost::FitSegment;
   const auto fit = h5::create_group(group, "fit");
   const auto id = fit.get();

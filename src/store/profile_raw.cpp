@@ -48,20 +48,16 @@ void write_raw(hid_t file, const RawTables& tables) {
     const auto id = group.get();
     h5::write_attribute(id, "meaning", table.meaning);
     h5::write_attribute(id, "x_unit", table.x_unit);
-    std::vector<int64_t> first = {0};
-    std::vector<double> samples;
-    for (const auto& series : table.series) {
-      samples.insert(samples.end(), series.samples.begin(), series.samples.end());
-      first.push_back(static_cast<int64_t>(samples.size()));
-    }
+    Runs<double> runs;
+    for (const auto& series : table.series) runs.add(series.samples);
     const auto& all = table.series;
     h5::write_column(id, "of", texts(all, [](const RawSeries& s) { return s.of; }), "what was timed");
     h5::write_column(id, "x", column<double>(all, [](const RawSeries& s) { return s.x; }), table.x_unit,
                      "its size");
     h5::write_column(id, "rank", column<int64_t>(all, [](const RawSeries& s) { return s.rank; }), "rank",
                      "who timed it; -1 = the slowest of all ranks, sample by sample");
-    h5::write_column(id, "first", first, "samples", "series i is the samples first[i] to first[i + 1]");
-    h5::write_column(id, "seconds", samples, "s", "in the order in which they were taken");
+    h5::write_column(id, "first", runs.first, "samples", "series i is the samples first[i] to first[i + 1]");
+    h5::write_column(id, "seconds", runs.values, "s", "in the order in which they were taken");
   }
 }
 

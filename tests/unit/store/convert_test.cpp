@@ -9,7 +9,7 @@
 #include "core/errors.hpp"
 #include "core/random.hpp"
 #include "store/token_writer.hpp"
-#include "unit/store/folder.hpp"
+#include "support/folder.hpp"
 #include "unit/store/token_bytes.hpp"
 
 namespace galvatron::store {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "store/text_dataset.hpp"
-#include "unit/store/folder.hpp"
+#include "support/folder.hpp"
 
 namespace galvatron::store {
 namespace {

@@ -12,7 +12,7 @@
 #include "store/checkpoint_schema.hpp"
 #include "store/hdf5.hpp"
 #include "store/sealed_file.hpp"
-#include "unit/store/folder.hpp"
+#include "support/folder.hpp"
 
 namespace galvatron::store {
 namespace {

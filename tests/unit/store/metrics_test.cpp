@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "unit/store/folder.hpp"
+#include "support/folder.hpp"
 
 namespace galvatron::store {
 namespace {

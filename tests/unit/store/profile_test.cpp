@@ -5,7 +5,7 @@
 
 #include "core/errors.hpp"
 #include "store/file.hpp"
-#include "unit/store/folder.hpp"
+#include "support/folder.hpp"
 
 namespace galvatron::store {
 namespace {

@@ -10,7 +10,7 @@
 #include <ctime>
 
 #include "core/errors.hpp"
-#include "unit/store/folder.hpp"
+#include "support/folder.hpp"
 
 namespace galvatron::store {
 namespace {

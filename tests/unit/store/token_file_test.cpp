@@ -10,7 +10,7 @@
 
 #include "core/errors.hpp"
 #include "store/hdf5.hpp"
-#include "unit/store/folder.hpp"
+#include "support/folder.hpp"
 #include "unit/store/token_bytes.hpp"
 
 namespace galvatron::store {

@@ -24,6 +24,7 @@ class Folder {
   }
 
   const std::filesystem::path& path() const { return path_; }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
   std::filesystem::path write(const std::string& name, const std::string& text) const {
     const auto path = path_ / name;
     std::filesystem::create_directories(path.parent_path());
