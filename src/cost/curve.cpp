@@ -10,7 +10,7 @@ double Fit::at(double x) const {
   const FitSegment* segment = &segments.front();
   for (const FitSegment& next : segments)
     if (next.first <= x) segment = &next;
-  return segment->latency_seconds + x * segment->seconds_per_x;
+  return segment->at(x);
 }
 
 bool Curve::measured(double x) const {

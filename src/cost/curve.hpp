@@ -12,6 +12,8 @@ struct FitSegment {
   double first = 0;            ///< x of the first point that it was fitted to
   double latency_seconds = 0;  ///< ≥ 0
   double seconds_per_x = 0;    ///< > 0; bytes per second are its inverse
+
+  double at(double x) const { return latency_seconds + x * seconds_per_x; }
   bool operator==(const FitSegment&) const = default;
 };
 

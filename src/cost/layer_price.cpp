@@ -53,6 +53,11 @@ void write_key(const Program& program, const Step& step, std::string& key) {
   }
 }
 
+auto key_of(const program::TransitionContext& context, const StagePlace& place) {
+  return std::tuple(context.from.strategy, context.to.strategy, context.from.samples, context.from.positions,
+                    context.cols, context.dtype, place);
+}
+
 double log_distance(int64_t a, int64_t b) {
   return std::abs(std::log(static_cast<double>(a) / static_cast<double>(b)));
 }
@@ -208,15 +213,6 @@ program::TransitionContext LayerPricer::smallest(program::TransitionContext cont
   context.to.samples /= parts;
   return context;
 }
-
-namespace {
-
-auto key_of(const program::TransitionContext& context, const StagePlace& place) {
-  return std::tuple(context.from.strategy, context.to.strategy, context.from.samples, context.from.positions,
-                    context.cols, context.dtype, place);
-}
-
-}  // namespace
 
 double LayerPricer::floor_seconds(program::TransitionContext context, StagePlace place) {
   place = {canonical(place.first_rank, context.to.strategy.ranks()), 0};

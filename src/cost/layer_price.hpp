@@ -86,14 +86,19 @@ class CostModel {
     double seconds = 0, modelled = 0;
     size_t term = 0;
   };
+  /// One direction: seconds of its compute alone, and what moves beside it.
+  struct Direction {
+    double compute_seconds = 0;
+    std::vector<Talk> talks;
+  };
   Played play(const program::Program& program, program::Phase phase, const StagePlace& place,
               TermSeconds& terms);
   Moved move(const program::Program& program, program::Phase phase, const StagePlace& place);
   Talk talk_of(const program::Program& program, const program::Step& step, const StagePlace& place,
                const Seconds& duration);
-  std::vector<Talk> price_direction(const program::Program& program, std::span<const program::Phase> phases,
-                                    const StagePlace& place, LayerPrice& price);
-  void price_sync(const program::Program& program, const StagePlace& place, std::vector<Talk> talks,
+  Direction price_direction(const program::Program& program, std::span<const program::Phase> phases,
+                            const StagePlace& place, LayerPrice& price);
+  void price_sync(const program::Program& program, const StagePlace& place, Direction backward,
                   LayerPrice& price);
   Seconds step_seconds(const program::Program& program, const program::Step& step, const StagePlace& place);
   Seconds compute_seconds(const program::Program& program, const program::Step& step);

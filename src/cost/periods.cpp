@@ -43,8 +43,7 @@ LayerPrice CostModel::price(const Program& program, const StagePlace& place) {
   LayerPrice price;
   price.memory = program.memory;
   price_direction(program, program::forward_phases, place, price);
-  auto talks = price_direction(program, program::backward_phases, place, price);
-  price_sync(program, place, std::move(talks), price);
+  price_sync(program, place, price_direction(program, program::backward_phases, place, price), price);
   for (const Phase phase : {Phase::gradient_norm, Phase::update}) {
     const Played played = play(program, phase, place, price.term_seconds);
     price.phase_seconds[static_cast<size_t>(phase)] = played.seconds;
@@ -130,12 +129,13 @@ CostModel::Moved CostModel::move(const Program& program, Phase phase, const Stag
 }
 
 /// gather, compute, reduce of one direction, as phases[0 … 2].
-std::vector<Talk> CostModel::price_direction(const Program& program, std::span<const Phase> phases,
-                                             const StagePlace& place, LayerPrice& price) {
+CostModel::Direction CostModel::price_direction(const Program& program, std::span<const Phase> phases,
+                                                const StagePlace& place, LayerPrice& price) {
   const Played played = play(program, phases[1], place, price.term_seconds);
   price.modelled_seconds += played.modelled;
   price.phase_seconds[static_cast<size_t>(phases[1])] = played.seconds;
-  std::vector<Talk> talks;
+  Direction direction{played.seconds, {}};
+  auto& talks = direction.talks;
   double beside_seconds = 0, beside_modelled = 0;
   const std::pair<Phase, bool> moves[] = {{phases[0], overlap_.parameters}, {phases[2], overlap_.gradients}};
   size_t term = 0;
@@ -159,18 +159,17 @@ std::vector<Talk> CostModel::price_direction(const Program& program, std::span<c
   price.term_seconds[contention_term(phases[1])] += streams.slowed();
   if (!talks.empty()) price.term_seconds[term] += streams.waited();
   price.modelled_seconds += streams.waited() * share(beside_modelled, beside_seconds);
-  return talks;
+  return direction;
 }
 
 /// The last backward has the sync beside it, after what every backward has.
-void CostModel::price_sync(const Program& program, const StagePlace& place, std::vector<Talk> talks,
+void CostModel::price_sync(const Program& program, const StagePlace& place, Direction backward,
                            LayerPrice& price) {
   const Moved moved = move(program, Phase::sync, place);
   if (moved.talks.empty()) return;
   double seconds = moved.seconds;
   if (overlap_.gradients) {
-    TermSeconds unused{};
-    const double compute = play(program, Phase::backward, place, unused).seconds;
+    auto& [compute, talks] = backward;
     const double before = beside(compute, talks).now();
     talks.insert(talks.end(), moved.talks.begin(), moved.talks.end());
     seconds = beside(compute, talks).now() - before;

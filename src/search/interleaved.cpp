@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan/by_hand.hpp"
+#include "search/split.hpp"
 
 namespace galvatron::search {
 namespace {
@@ -36,9 +37,9 @@ class RankPaths {
       if (!value) return std::nullopt;
       sum += *value;
       largest = std::max(largest, *value);
-      if (sum + (task_.chunks * task_.micros - 1) * largest >= limit) return std::nullopt;
+      found.value = worth_of(sum, largest, task_.chunks * task_.micros);
+      if (found.value >= limit) return std::nullopt;
     }
-    found.value = sum + (task_.chunks * task_.micros - 1) * largest;
     return found;
   }
 

@@ -79,25 +79,28 @@ int64_t Level::value_of(const StageCase& one, int64_t time) const {
   return ceil_div(time + fixed_time(one), micros_);
 }
 
-int64_t Level::least(int64_t stage, int64_t first, int64_t last) const {
+/// What the stage's table of bounds has for these layers, per micro-batch.
+template <typename Look>
+int64_t Level::bounded(int64_t stage, int64_t first, int64_t last, Look look) const {
   const auto& bounds = *table_of(stage).bounds;
   if (last - first + 1 > bounds.longest()) return unreachable;
-  const int64_t time = bounds.least(stretches_.of(first, last));
+  const int64_t time = look(bounds, stretches_.of(first, last));
   return time == unreachable ? unreachable : ceil_div(time, micros_);
+}
+
+int64_t Level::least(int64_t stage, int64_t first, int64_t last) const {
+  return bounded(stage, first, last,
+                 [](const auto& bounds, int32_t stretch) { return bounds.least(stretch); });
 }
 
 int64_t Level::entering(int64_t stage, int64_t first, int64_t last, int32_t enters) const {
-  const auto& bounds = *table_of(stage).bounds;
-  if (last - first + 1 > bounds.longest()) return unreachable;
-  const int64_t time = bounds.entering(stretches_.of(first, last), enters);
-  return time == unreachable ? unreachable : ceil_div(time, micros_);
+  return bounded(stage, first, last,
+                 [&](const auto& bounds, int32_t stretch) { return bounds.entering(stretch, enters); });
 }
 
 int64_t Level::leaving(int64_t stage, int64_t first, int64_t last, int32_t leaves) const {
-  const auto& bounds = *table_of(stage).bounds;
-  if (last - first + 1 > bounds.longest()) return unreachable;
-  const int64_t time = bounds.leaving(stretches_.of(first, last), leaves);
-  return time == unreachable ? unreachable : ceil_div(time, micros_);
+  return bounded(stage, first, last,
+                 [&](const auto& bounds, int32_t stretch) { return bounds.leaving(stretch, leaves); });
 }
 
 int64_t Level::bound(const StageCase& one) const {
@@ -182,13 +185,19 @@ int64_t Level::chain(const std::vector<plan::StageLayers>& stages) {
     sum += value;
     largest = std::max(largest, value);
   }
-  return sum + (micros_ - 1) * largest;
+  return worth_of(sum, largest, micros_);
+}
+
+/// Time of the layers before each one, all at their fastest; at the end that of all layers.
+std::vector<int64_t> Level::fastest_before() const {
+  std::vector<int64_t> before = {0};
+  for (const int64_t kind : kinds_) before.push_back(before.back() + fastest_[static_cast<size_t>(kind)]);
+  return before;
 }
 
 /// The worth of a plan that is easy to find; unreachable when it does not fit.
 int64_t Level::first_limit() {
-  std::vector<int64_t> before = {0};
-  for (const int64_t kind : kinds_) before.push_back(before.back() + fastest_[static_cast<size_t>(kind)]);
+  const auto before = fastest_before();
   const auto time = [&](int64_t, int64_t first, int64_t last) {
     return before[static_cast<size_t>(last + 1)] - before[static_cast<size_t>(first)];
   };
@@ -200,8 +209,7 @@ int64_t Level::longest_within(int64_t limit) const {
   const auto layers = static_cast<int64_t>(kinds_.size());
   const int64_t most = layers - stages_ + 1;
   if (limit == unreachable) return most;
-  std::vector<int64_t> before = {0};
-  for (const int64_t kind : kinds_) before.push_back(before.back() + fastest_[static_cast<size_t>(kind)]);
+  const auto before = fastest_before();
   for (int64_t length = 1; length <= most; ++length) {
     int64_t least = unreachable;
     for (int64_t first = 0; first + length <= layers; ++first)

@@ -55,6 +55,9 @@ class Level final : public StageValues {
   const std::optional<Path>& path_of(const StageCase& one);
   std::optional<Path> solve(const StageCase& one, int64_t budget);
   PathProblem problem_of(const StageCase& one, int64_t budget) const;
+  template <typename Look>
+  int64_t bounded(int64_t stage, int64_t first, int64_t last, Look look) const;
+  std::vector<int64_t> fastest_before() const;
   int64_t first_limit();
   int64_t longest_within(int64_t limit) const;
   int64_t chain(const std::vector<plan::StageLayers>& stages);

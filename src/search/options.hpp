@@ -1,6 +1,7 @@
 #pragma once
 // What a search may choose from and how much it keeps.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -30,6 +31,11 @@ struct SearchOptions {
   core::DType dtype = core::DType::f32;
   cost::Overlap overlap;  ///< what the runtime plays beside compute
   int64_t keep = 5;       ///< best plans to report
+
+  bool offers(spec::Axis axis) const { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+  bool offers(plan::ScheduleKind schedule) const {
+    return std::find(schedules.begin(), schedules.end(), schedule) != schedules.end();
+  }
 };
 
 SearchOptions options_from_deck(const deck::SearchSection& section, core::DType dtype,

@@ -133,8 +133,7 @@ class Solver {
     waiting_.push({*bound, number_++, box, std::move(relaxation), std::move(dead)});
   }
 
-  /// A path that is perhaps better than the best so far.
-  /// Whether it is within the budget.
+  /// Takes a path that is better than the best so far. Whether it is within the budget.
   bool consider(std::vector<int32_t> picks) {
     Measured taken = measure(problem_, ways_, picks);
     if (taken.total() > problem_.budget) return false;
@@ -310,15 +309,6 @@ const Way& Ways::exact(int32_t from, int32_t to) {
     floors_[index(from, to)] = known->time;
   }
   return *known;
-}
-
-PathCounts& PathCounts::operator+=(const PathCounts& other) {
-  problems += other.problems;
-  boxes += other.boxes;
-  sweeps += other.sweeps;
-  labels += other.labels;
-  cut += other.cut;
-  return *this;
 }
 
 std::optional<Path> best_path(const PathProblem& problem, Ways& ways, PathCounts& counts, int64_t limit,

@@ -89,7 +89,6 @@ struct Path {
 /// What a search did, for reports and benches.
 struct PathCounts {
   int64_t problems = 0, boxes = 0, sweeps = 0, labels = 0, cut = 0;
-  PathCounts& operator+=(const PathCounts& other);
 };
 
 /// Least time within the budget, of paths that take less than `limit`; nothing when there is none. At most

@@ -172,7 +172,7 @@ std::optional<double> Relaxation::bound() {
   Walk fast = walk(tight_);
   if (fast.bytes <= budget_) {
     near_ = beyond_ = std::move(fast);
-    return bound_ = tight_.total - guard();
+    return tight_.total - guard();
   }
   near_ = std::move(*light);
   double best = tight_.total;
@@ -194,7 +194,7 @@ std::optional<double> Relaxation::bound() {
     side = std::move(met);
   }
   beyond_ = std::move(fast);
-  return bound_ = best - guard();
+  return best - guard();
 }
 
 void Relaxation::mark_dead(int64_t limit, std::vector<char>& dead) const {

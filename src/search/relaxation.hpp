@@ -87,9 +87,8 @@ class Relaxation {
   std::vector<std::vector<Item>> fronts_;  ///< per list and layout: bytes ascending, time descending
   std::vector<double> floors_;             ///< of ways between live layouts
   bool possible_ = true;
-  Sweep tight_;  ///< at the multiplier of the bound
-  Sweep light_;  ///< bytes alone
-  double bound_ = 0;
+  Sweep tight_;            ///< at the multiplier of the bound
+  Sweep light_;            ///< bytes alone
   double most_value_ = 0;  ///< labels above it are cut
   Walk near_, beyond_;
 };

@@ -27,17 +27,12 @@ std::vector<int64_t> divisors_of(int64_t n) {
   return divisors;
 }
 
-bool offered(const SearchOptions& options, Axis axis) {
-  return std::find(options.axes.begin(), options.axes.end(), axis) != options.axes.end();
-}
-
 /// Why the deck excludes the degrees, or empty.
 std::string excluded(const LayerStrategy& s, const SearchOptions& options, int64_t per_node) {
   const std::pair<Axis, int32_t> degrees[] = {
       {Axis::tp, s.tp}, {Axis::sp, s.sp}, {Axis::cp, s.cp}, {Axis::dp, s.dp}};
   for (const auto& [axis, degree] : degrees)
-    if (degree > 1 && !offered(options, axis))
-      return format("search.axes leaves out {}", spec::name_of(axis));
+    if (degree > 1 && !options.offers(axis)) return format("search.axes leaves out {}", spec::name_of(axis));
   if (options.max_tp > 0 && s.tp > options.max_tp) return format("search.max_tp = {}", options.max_tp);
   if (options.max_sp > 0 && s.sp > options.max_sp) return format("search.max_sp = {}", options.max_sp);
   if (options.max_cp > 0 && s.cp > options.max_cp) return format("search.max_cp = {}", options.max_cp);

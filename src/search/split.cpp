@@ -76,7 +76,7 @@ class Programme {
   }
 
  private:
-  int64_t objective(const Label& label) const { return label.sum + (problem_.micros - 1) * label.largest; }
+  int64_t objective(const Label& label) const { return worth_of(label.sum, label.largest, problem_.micros); }
   std::vector<Label>& at(int64_t stage, int64_t last, int32_t leaves) {
     return labels_[static_cast<size_t>((stage * problem_.layers + last) * problem_.layouts + leaves)];
   }
@@ -195,7 +195,7 @@ int64_t value_of(const Split& split, const Known& exact, int64_t micros) {
     sum += value;
     largest = std::max(largest, value);
   }
-  return sum + (micros - 1) * largest;
+  return worth_of(sum, largest, micros);
 }
 
 }  // namespace

@@ -17,6 +17,11 @@ struct SplitProblem {
   int32_t layouts = 1;
 };
 
+/// What a split is worth whose stages' values have such a sum and such a largest one.
+inline int64_t worth_of(int64_t sum, int64_t largest, int64_t micros) {
+  return sum + (micros - 1) * largest;
+}
+
 /// One stage: what it holds, the layout of what comes in (any for the first) and of what leaves (any for the
 /// last).
 struct StageCase {

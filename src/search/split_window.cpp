@@ -53,7 +53,7 @@ SplitWindow::SplitWindow(const SplitProblem& problem, const StageValues& values)
 int64_t SplitWindow::worth(const Least& before, int64_t value, const Least& after) const {
   const int64_t sum = plus(plus(before.sum, value), after.sum);
   if (sum == far) return far;
-  return sum + (micros_ - 1) * std::max({before.largest, value, after.largest});
+  return worth_of(sum, std::max({before.largest, value, after.largest}), micros_);
 }
 
 void SplitWindow::narrow(int64_t limit) {

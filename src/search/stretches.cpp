@@ -17,7 +17,7 @@ Stretches::Stretches(const std::vector<int64_t>& kinds, int64_t longest)
       const auto [found, fresh] = known.try_emplace({shorter, kind}, static_cast<int32_t>(all_.size()));
       if (fresh)
         all_.push_back({kinds[static_cast<size_t>(first)], kind, length,
-                        length == 1 ? -1 : of(first + 1, last), shorter, first});
+                        length == 1 ? -1 : of(first + 1, last), shorter});
       ids_[static_cast<size_t>(first * layers_ + last)] = found->second;
     }
   }

@@ -15,7 +15,6 @@ class Stretches {
     int64_t kind_first = 0, kind_last = 0;
     int64_t length = 0;
     int32_t without_first = -1, without_last = -1;  ///< −1 for a single layer
-    int64_t first = 0;                              ///< where it occurs first
   };
 
   /// `kinds`: of every layer. Stretches longer than `longest` are left out.

@@ -131,10 +131,8 @@ Candidate TaskSolver::polished() {
         improved = true;
       }
   }
-  const auto& schedules = context_.options.schedules;
   const auto gpipe = plan::ScheduleKind::gpipe;
-  if (task_.schedule == gpipe || std::find(schedules.begin(), schedules.end(), gpipe) == schedules.end())
-    return best;
+  if (task_.schedule == gpipe || !context_.options.offers(gpipe)) return best;
   plan::Plan replay = best.plan;
   replay.schedule = gpipe;
   Candidate candidate = priced(context_, std::move(replay));

@@ -60,7 +60,7 @@ void TaskPrices::price(Place& place) {
     if (!allowed(from) || !allowed(to)) return {};
     return {task_.micros * nanoseconds(context_.pricer.floor_seconds(transition(from, to), where)), 0};
   };
-  place.ways.emplace_back(layouts(), floor, [this, where](int32_t from, int32_t to) -> Way {
+  place.ways.emplace(layouts(), floor, [this, where](int32_t from, int32_t to) -> Way {
     const auto& price = context_.pricer.price(transition(from, to), where);
     int64_t most = 0;
     for (const auto& need : price.members) most = std::max(most, need.work_bytes);

@@ -35,7 +35,7 @@ class TaskPrices {
   const std::vector<PricedChoice>& choices(size_t place, int64_t kind) const {
     return places_[place].choices[static_cast<size_t>(kind)];
   }
-  Ways& ways(size_t place) { return places_[place].ways.front(); }
+  Ways& ways(size_t place) { return *places_[place].ways; }
 
   /// Options of a kind on a pipeline rank at the place; covered ones are left out.
   std::vector<Option> options(size_t place, int64_t kind, int64_t slots, const TieLevel& level) const;
@@ -57,7 +57,7 @@ class TaskPrices {
   struct Place {
     int64_t first_rank = 0;                          ///< canonical
     std::vector<std::vector<PricedChoice>> choices;  ///< per kind
-    std::vector<Ways> ways;                          ///< one
+    std::optional<Ways> ways;                        ///< once it is priced
   };
   void price_messages();
   void find_places();

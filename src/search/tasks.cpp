@@ -12,14 +12,10 @@
 namespace galvatron::search {
 namespace {
 
-bool offered(const SearchOptions& options, plan::ScheduleKind schedule) {
-  return std::find(options.schedules.begin(), options.schedules.end(), schedule) != options.schedules.end();
-}
-
 /// Stages on a rank that the search tries: more have ever less to win and ever more messages.
 constexpr int64_t most_chunks = 4;
 
-/// Why no layer of some kind can have a sample for each replica, or empty.
+/// Whether every kind has a strategy with a sample for each replica.
 bool has_samples(const Pool& pool, int64_t samples) {
   return std::all_of(pool.choices.begin(), pool.choices.end(), [&](const auto& choices) {
     return std::any_of(choices.begin(), choices.end(), [&](const auto& s) { return s.dp <= samples; });
@@ -37,11 +33,11 @@ void add_tasks(const Task& one, int64_t layers, const SearchOptions& options, st
   };
   const auto before = tasks.size();
   const bool pipelined = one.pool->stages > 1;
-  if (offered(options, ScheduleKind::one_f_one_b)) add(ScheduleKind::one_f_one_b, 1);
-  if (offered(options, ScheduleKind::eager_one_f_one_b) && (pipelined || tasks.size() == before))
+  if (options.offers(ScheduleKind::one_f_one_b)) add(ScheduleKind::one_f_one_b, 1);
+  if (options.offers(ScheduleKind::eager_one_f_one_b) && (pipelined || tasks.size() == before))
     add(ScheduleKind::eager_one_f_one_b, 1);
-  if (tasks.size() == before && offered(options, ScheduleKind::gpipe)) add(ScheduleKind::gpipe, 1);
-  if (!offered(options, ScheduleKind::interleaved)) return;
+  if (tasks.size() == before && options.offers(ScheduleKind::gpipe)) add(ScheduleKind::gpipe, 1);
+  if (!options.offers(ScheduleKind::interleaved)) return;
   if (!pipelined && tasks.size() == before) add(ScheduleKind::one_f_one_b, 1);
   for (int64_t chunks = 2; pipelined && chunks <= most_chunks; ++chunks)
     if (one.micros % one.pool->stages == 0 && one.pool->stages * chunks <= layers)

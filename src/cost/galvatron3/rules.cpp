@@ -189,10 +189,4 @@ Budget budget_of(int64_t memory_mb) {
   return {memory_mb - reserved, reserved};
 }
 
-std::vector<int64_t> even_stages(int64_t layers, int64_t stages) {
-  std::vector<int64_t> out(static_cast<size_t>(stages), layers / stages);
-  out.back() += layers % stages;
-  return out;
-}
-
 }  // namespace galvatron::cost::galvatron3

@@ -90,7 +90,4 @@ struct Budget {
 };
 Budget budget_of(int64_t memory_mb);
 
-/// As many layers on every stage, the remainder on the last.
-std::vector<int64_t> even_stages(int64_t layers, int64_t stages);
-
 }  // namespace galvatron::cost::galvatron3

@@ -18,10 +18,10 @@ class Exporter {
       : plan_(plan), model_(model), file_(file) {}
 
   StrategyFile run() {
-    const bool blocks = model_.size() >= 4 && model_.size() % 2 == 0 &&
-                        model_.layers.front().kind == "embedding" && model_.layers.back().kind == "head";
-    if (!blocks) refuse("the model is not embedding, blocks of attention and mlp, head");
-    if (blocks) fill();
+    if (const auto reason = no_blocks(model_); reason.empty())
+      fill();
+    else
+      refuse(reason);
     if (!reasons_.empty())
       throw core::UserError(format("{}: a strategy file of Galvatron 3.0 cannot say this plan:\n  {}", file_,
                                    core::join(reasons_, "\n  ")));
@@ -49,7 +49,7 @@ class Exporter {
     out_.vtp = std::max(embedding.tp, embedding.sp);
     out_.vsp = embedding.sp > 1 ? 1 : 0;
     out_.vcp = embedding.cp;
-    out_.embed_sdp = embedding.zero == 3 && !alone(embedding) ? 1 : 0;
+    out_.embed_sdp = embedding.zero == 3 && !is_alone(embedding) ? 1 : 0;
   }
 
   void fill_pipeline() {
@@ -70,13 +70,11 @@ class Exporter {
     }
   }
 
-  static bool alone(const LayerStrategy& s) { return int64_t{s.dp} * s.cp * s.sp == 1; }
-
   /// Levels other than 3 must be one and the same, which becomes the file's default.
   void fill_default_type() {
     std::set<int32_t> levels;
     for (const auto& s : plan_.layers)
-      if (!alone(s) && s.zero != 3) levels.insert(s.zero);
+      if (!is_alone(s) && s.zero != 3) levels.insert(s.zero);
     if (levels.contains(1)) refuse("ZeRO level 1: there are 0 (ddp), 2 (zero2) and 3");
     if (levels.contains(0) && levels.contains(2))
       refuse("ZeRO levels 0 and 2 in one plan: all layers but those at level 3 have the same");
@@ -100,7 +98,7 @@ class Exporter {
     out_.tp_sizes_enc.push_back(std::max(s.tp, s.sp));
     out_.cp_sizes_enc.push_back(s.cp);
     out_.use_sp.push_back(s.sp > 1 ? 1 : 0);
-    out_.dp_types_enc.push_back(s.zero == 3 && !alone(s) ? 1 : 0);
+    out_.dp_types_enc.push_back(s.zero == 3 && !is_alone(s) ? 1 : 0);
     out_.checkpoint.push_back(s.recompute == spec::Recompute::full ? 1 : 0);
   }
 

@@ -43,9 +43,8 @@ class Importer {
 
   void check_counts() {
     const auto& f = strategies_;
-    if (model_.size() < 4 || model_.layers.front().kind != "embedding" ||
-        model_.layers.back().kind != "head" || model_.size() % 2 != 0) {
-      faults_.emplace_back("the model is not embedding, blocks of attention and mlp, head");
+    if (const auto reason = no_blocks(model_); !reason.empty()) {
+      faults_.push_back(reason);
     } else if (2 * blocks() + 2 != model_.size()) {
       faults_.push_back(format("key 'tp_sizes_enc': {} entries, but the model has {} blocks", blocks(),
                                (model_.size() - 2) / 2));
@@ -73,11 +72,8 @@ class Importer {
   }
 
   std::vector<StageLayers> stages() const {
-    auto division = strategies_.pp_division;
-    if (division.empty()) {
-      division.assign(static_cast<size_t>(strategies_.pp_deg), blocks() / strategies_.pp_deg);
-      division.back() += blocks() % strategies_.pp_deg;
-    }
+    const auto division =
+        strategies_.pp_division.empty() ? even_stages(blocks(), strategies_.pp_deg) : strategies_.pp_division;
     std::vector<StageLayers> out;
     int64_t next = 0;
     for (size_t s = 0; s < division.size(); ++s) {
@@ -102,8 +98,7 @@ class Importer {
     (ulysses == 1 ? s.sp : s.tp) = static_cast<int32_t>(width);
     s.cp = static_cast<int32_t>(cp);
     s.dp = static_cast<int32_t>(ranks / (width * cp));
-    const bool alone = int64_t{s.dp} * s.cp * s.sp == 1;
-    if (!alone) s.zero = zero3 == 1 ? 3 : strategies_.default_dp_type == "zero2" ? 2 : 0;
+    if (!is_alone(s)) s.zero = zero3 == 1 ? 3 : strategies_.default_dp_type == "zero2" ? 2 : 0;
     return s;
   }
 

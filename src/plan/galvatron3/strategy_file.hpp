@@ -32,6 +32,16 @@ struct StrategyFile {
   bool operator==(const StrategyFile&) const = default;
 };
 
+/// Why the model is not made of what such a file lists, blocks of attention and mlp between embedding and
+/// head; empty when it is.
+std::string no_blocks(const spec::ModelSpec& model);
+
+/// Nobody holds the same parameters: there is nothing to shard.
+bool is_alone(const spec::LayerStrategy& strategy);
+
+/// As many blocks on every stage, the remainder on the last.
+std::vector<int64_t> even_stages(int64_t blocks, int64_t stages);
+
 /// Our plan; attention and mlp of a block have its strategy. `world` is what the file leaves open. Where the
 /// embedding's table is shared by two stages, it stays at ZeRO 1, as in plans by hand. Throws core::UserError
 /// with every reason why this is no plan for the model.

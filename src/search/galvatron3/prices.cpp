@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "plan/galvatron3/strategy_file.hpp"
 
 namespace galvatron::search::galvatron3 {
 namespace {
@@ -24,7 +25,7 @@ Prices prices_of(const Rules& rules, const Step& step, int64_t stages, int64_t m
   Prices out;
   out.step = step;
   out.stages = stages;
-  out.layers_of_stage = cost::galvatron3::even_stages(rules.model().layers, stages);
+  out.layers_of_stage = plan::galvatron3::even_stages(rules.model().layers, stages);
   const auto is_meant = [&](const Strategy& s) { return s.pp == stages && s.dp <= max_dp; };
   for (const auto& s : layers) {
     if (!is_meant(s)) continue;

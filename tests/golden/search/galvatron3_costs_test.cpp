@@ -1,6 +1,7 @@
 // Component costs and strategy list of Galvatron 3.0 against every figure that its public code was seen to
 // compute.
 
+#include "plan/galvatron3/strategy_file.hpp"
 #include "search/galvatron3/space.hpp"
 #include "support/galvatron3.hpp"
 
@@ -27,7 +28,7 @@ TEST(Galvatron3Costs, ListsTheStrategiesOfEightRanksInOrder) {
 double uniform_seconds(const g3::Rules& rules, const g3::Strategy& s, const g3::Step& step) {
   std::vector<g3::StageSeconds> stages;
   const auto layer = rules.layer_seconds(s, step);
-  for (const auto count : g3::even_stages(rules.model().layers, s.pp)) {
+  for (const auto count : plan::galvatron3::even_stages(rules.model().layers, s.pp)) {
     const auto vocab = rules.vocab_seconds(s, step, static_cast<int64_t>(stages.size()));
     const auto layers = static_cast<double>(count);
     stages.push_back({layers * layer.without + vocab.without, layers * layer.with});
@@ -108,8 +109,8 @@ TEST(Galvatron3Costs, MemoryBudgetJumpsAtTwentyOneGigabytes) {
 }
 
 TEST(Galvatron3Costs, TheLastStageHasTheRemainder) {
-  EXPECT_EQ(g3::even_stages(30, 4), (std::vector<int64_t>{7, 7, 7, 9}));
-  EXPECT_EQ(g3::even_stages(7, 4), (std::vector<int64_t>{1, 1, 1, 4}));
+  EXPECT_EQ(plan::galvatron3::even_stages(30, 4), (std::vector<int64_t>{7, 7, 7, 9}));
+  EXPECT_EQ(plan::galvatron3::even_stages(7, 4), (std::vector<int64_t>{1, 1, 1, 4}));
 }
 
 }  // namespace
