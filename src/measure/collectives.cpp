@@ -143,15 +143,7 @@ void measure_point(CollectiveBench& bench, const std::vector<LiveSet>& forms, Co
     best_form = set.form;
     to_beat = summary.median * (direct ? 1 - form_gain : 1);
   }
-  cost::Curve::Point point;
-  point.x = x;
-  point.seconds = std::max(best.median, 1e-9);
-  point.minimum = best.minimum;
-  point.p95 = best.p95;
-  point.p99 = best.p99;
-  point.variation = best.coefficient_of_variation;
-  point.samples = best.samples;
-  profile.collectives[key].points.push_back(point);
+  profile.collectives[key].points.push_back(point_of(x, best));
   store_form(key, x, best_form, profile);
 }
 

@@ -24,17 +24,13 @@ struct Piece {
   double squares = 0;  // of relative residuals
 };
 
-double at(const cost::FitSegment& line, double x) {
-  return line.latency_seconds + x * line.seconds_per_x;
-}
-
 Piece piece_of(Points points, size_t begin, size_t end) {
   std::vector<SizedTime> times;
   for (size_t i = begin; i < end; ++i) times.push_back({points[i].x, points[i].seconds});
   const auto fit = fit_latency_bandwidth(times);
   Piece piece{begin, end, {points[begin].x, fit.latency_seconds, 1.0 / fit.bytes_per_second}, 0};
   for (const auto& t : times) {
-    const double relative = (at(piece.line, t.bytes) - t.seconds) / t.seconds;
+    const double relative = (piece.line.at(t.bytes) - t.seconds) / t.seconds;
     piece.squares += relative * relative;
   }
   return piece;
@@ -52,7 +48,7 @@ std::optional<cost::FitSegment> joined(Points points, const Piece& before, const
     line.first = crossing;
     return line;
   }
-  if (at(line, first) >= at(before.line, first)) return line;
+  if (line.at(first) >= before.line.at(first)) return line;
   return std::nullopt;
 }
 

@@ -22,6 +22,18 @@ std::vector<std::vector<double>> gather_numbers(comm::World& world, std::span<co
   return out;
 }
 
+double largest_of(comm::World& world, double mine) {
+  world.all_reduce(std::span<double>(&mine, 1), comm::ReduceOp::max);
+  return mine;
+}
+
+void keep_samples(comm::World& world, const std::string& of, double x, std::span<const double> mine,
+                  store::RawTable& raw) {
+  auto all = gather_numbers(world, mine);
+  for (size_t r = 0; r < all.size(); ++r)
+    raw.series.push_back({of, x, static_cast<int32_t>(r), std::move(all[r])});
+}
+
 std::vector<std::vector<double>> gather_to_first(comm::World& world, comm::Communicator& comm,
                                                  device::Device& device, std::span<const double> mine) {
   constexpr int64_t chunk = 1 << 20;  // numbers

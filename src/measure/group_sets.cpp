@@ -13,6 +13,23 @@ std::vector<int> nodes_of_ranks(const comm::World& world) {
   return out;
 }
 
+std::vector<std::string> hosts_of_nodes(const comm::World& world) {
+  std::vector<std::string> hosts;
+  for (int node = 0; node < world.nodes(); ++node) hosts.push_back(world.host_of(node));
+  return hosts;
+}
+
+void describe_nodes(const comm::World& world, cost::HardwareProfile& profile) {
+  const auto nodes = nodes_of_ranks(world);
+  profile.ranks = world.size();
+  profile.nodes = world.nodes();
+  profile.rank_nodes.assign(nodes.begin(), nodes.end());
+  profile.hosts = hosts_of_nodes(world);
+  std::vector<int64_t> counts(static_cast<size_t>(world.nodes()), 0);
+  for (const int node : nodes) ++counts[static_cast<size_t>(node)];
+  profile.ranks_per_node = *std::max_element(counts.begin(), counts.end());
+}
+
 cost::GroupShape shape_of(const std::vector<int>& ranks, const std::vector<int>& node_of) {
   std::map<int, int32_t> per_node;
   for (const int rank : ranks) ++per_node[node_of.at(static_cast<size_t>(rank))];

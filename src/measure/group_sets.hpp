@@ -1,6 +1,7 @@
 #pragma once
 // Which groups of ranks collectives are measured for: one set of disjoint groups per shape.
 
+#include <string>
 #include <vector>
 
 #include "comm/world.hpp"
@@ -16,6 +17,12 @@ struct GroupSet {
 
 /// The node of every rank.
 std::vector<int> nodes_of_ranks(const comm::World& world);
+
+/// The host of every node.
+std::vector<std::string> hosts_of_nodes(const comm::World& world);
+
+/// Says in the profile how many ranks there are and how they lie on which hosts.
+void describe_nodes(const comm::World& world, cost::HardwareProfile& profile);
 
 /// Members, nodes they are on, and the most of them on one node. `node_of[rank]`.
 cost::GroupShape shape_of(const std::vector<int>& ranks, const std::vector<int>& node_of);

@@ -3,7 +3,6 @@
 #include "measure/interference.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -91,12 +90,6 @@ class InterferenceBench {
     return burst;
   }
 
-  double largest(double mine) {
-    std::array<double, 1> value = {mine};
-    world_.all_reduce(std::span<double>(value), comm::ReduceOp::max);
-    return value[0];
-  }
-
  private:
   comm::World& world_;
   GemmBench gemm_;
@@ -110,7 +103,7 @@ cost::Interference measure_row(comm::World& world, InterferenceBench& bench, com
   const auto elements = static_cast<int64_t>(row.bytes) / core::size_of(core::DType::f32);
   // How long a call takes, by two of them: the first ones make what later ones use again.
   const auto once = [&](Beside beside) {
-    return bench.largest(bench.burst(group, row.kind, elements, 2, beside).seconds) / 2;
+    return largest_of(world, bench.burst(group, row.kind, elements, 2, beside).seconds) / 2;
   };
   const auto calls_of = [&](double seconds) {
     return static_cast<int64_t>(std::clamp(burst_seconds / std::max(seconds, 1e-7), 2.0, 20000.0));
@@ -127,7 +120,8 @@ cost::Interference measure_row(comm::World& world, InterferenceBench& bench, com
   auto out = row;
   const double quiet_each = quiet.seconds / static_cast<double>(quiet_calls);
   const double both_each = both.seconds / static_cast<double>(both_calls);
-  out.collective = std::max(1.0, bench.largest(both_each) / std::max(bench.largest(quiet_each), 1e-9));
+  out.collective =
+      std::max(1.0, largest_of(world, both_each) / std::max(largest_of(world, quiet_each), 1e-9));
   const auto all = world.all_gather(product);
   const auto talking = world.all_gather(group == nullptr ? 0.0 : 1.0);
   double sum = 0, ranks = 0;
@@ -139,10 +133,7 @@ cost::Interference measure_row(comm::World& world, InterferenceBench& bench, com
   const auto name =
       core::format("{} of {} ranks on {} nodes", core::name_of(row.kind), row.shape.ranks, row.shape.nodes);
   const auto keep = [&](const char* what, const std::vector<double>& mine) {
-    const auto ranks_own = gather_numbers(world, mine);
-    for (size_t r = 0; r < ranks_own.size(); ++r)
-      raw.series.push_back(
-          {core::format("{} {}", what, name), row.bytes, static_cast<int32_t>(r), ranks_own[r]});
+    keep_samples(world, core::format("{} {}", what, name), row.bytes, mine, raw);
   };
   keep("product alone before", alone);
   keep("product beside", both.products);

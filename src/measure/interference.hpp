@@ -9,16 +9,12 @@
 #include "cost/profile.hpp"
 #include "device/device.hpp"
 #include "kernels/kernels.hpp"
-#include "measure/budget.hpp"
-#include "measure/group_sets.hpp"
-#include "store/profile_file.hpp"
+#include "measure/collectives.hpp"
 
 namespace galvatron::measure {
 
 struct InterferenceOptions {
-  std::vector<core::CollectiveKind> kinds = {
-      core::CollectiveKind::all_reduce, core::CollectiveKind::all_gather,
-      core::CollectiveKind::reduce_scatter, core::CollectiveKind::all_to_all, core::CollectiveKind::shift};
+  std::vector<core::CollectiveKind> kinds = CollectiveOptions{}.kinds;
   std::vector<int64_t> sizes = {64 * 1024, 1024 * 1024, 8 * 1024 * 1024};  ///< size classes, bytes, ascending
   int64_t gemm_size = 192;  ///< rows = columns = depth; one product is to be short beside a burst
   core::DType dtype = core::DType::f32;

@@ -156,4 +156,14 @@ void LayerBench::play(std::span<const program::Phase> phases) {
   stream_->synchronize();
 }
 
+std::unique_ptr<LayerBench> make_bench(device::Device& device, kernels::Kernels& kernels,
+                                       const program::Program& program, int64_t memory_bytes) {
+  if (memory_bytes > 0 && bench_bytes(program) > memory_bytes) return nullptr;
+  try {
+    return std::make_unique<LayerBench>(device, kernels, program);
+  } catch (const core::ResourceError&) {
+    return nullptr;
+  }
+}
+
 }  // namespace galvatron::measure

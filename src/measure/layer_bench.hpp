@@ -46,4 +46,9 @@ class LayerBench {
   std::vector<std::vector<StepPoint>> points_;  ///< per phase and step; empty key = a collective
 };
 
+/// The bench, or null when there is no memory for it: a finding, not an error. `memory_bytes`: what it may
+/// take; 0 = try. Local.
+std::unique_ptr<LayerBench> make_bench(device::Device& device, kernels::Kernels& kernels,
+                                       const program::Program& program, int64_t memory_bytes);
+
 }  // namespace galvatron::measure

@@ -33,12 +33,20 @@ std::vector<CountedPhase> counted_phases() {
           {"update", {program::Phase::gradient_norm, program::Phase::update}}};
 }
 
-/// The largest case of each kind that fits: what is counted is to stand out from what counting costs.
+bool has_rows(const cost::ModelProfile& profile, const std::string& kind) {
+  return std::any_of(profile.counters.begin(), profile.counters.end(),
+                     [&](const auto& row) { return row.layer == kind; });
+}
+
+/// The largest case that fits of each kind without rows: what is counted is to stand out from what counting
+/// costs.
 std::map<std::string, const LayerCase*> one_of_each_kind(const std::vector<LayerCase>& candidates,
                                                          const program::WorkspaceRule& workspace,
-                                                         int64_t memory_bytes) {
+                                                         int64_t memory_bytes,
+                                                         const cost::ModelProfile& profile) {
   std::map<std::string, const LayerCase*> out;
   for (const auto& candidate : candidates) {
+    if (has_rows(profile, candidate.layer.kind)) continue;
     auto& chosen = out[candidate.layer.kind];
     if (chosen != nullptr && chosen->context.samples >= candidate.context.samples) continue;
     const auto program = program::lower(candidate.layer, candidate.context, workspace);
@@ -46,11 +54,6 @@ std::map<std::string, const LayerCase*> one_of_each_kind(const std::vector<Layer
   }
   std::erase_if(out, [](const auto& entry) { return entry.second == nullptr; });
   return out;
-}
-
-bool has_rows(const cost::ModelProfile& profile, const std::string& kind) {
-  return std::any_of(profile.counters.begin(), profile.counters.end(),
-                     [&](const auto& row) { return row.layer == kind; });
 }
 
 /// Readings of one phase, per play, and how often it was played. Local.
@@ -96,18 +99,12 @@ void measure_counters(comm::World& world, device::Device& device, kernels::Kerne
   const runtime::KernelWorkspace workspace(kernels);
   const auto counters = make_counters();
   profile.counters_missing = world.broadcast(counters->missing(), 0);
-  for (const auto& [kind, chosen] : one_of_each_kind(candidates, workspace, memory_bytes)) {
-    if (has_rows(profile, kind)) continue;
+  for (const auto& [kind, chosen] : one_of_each_kind(candidates, workspace, memory_bytes, profile)) {
     if (budget.spent()) return;
     const auto program = program::lower(chosen->layer, chosen->context, workspace);
     const auto told = program.output != program::no_value ? program.output : program.input_gradient;
     const auto tokens = static_cast<double>(program.value(told).rows);
-    std::unique_ptr<LayerBench> bench;
-    try {
-      bench = std::make_unique<LayerBench>(device, kernels, program);
-    } catch (const core::ResourceError&) {
-      bench = nullptr;  // the others count
-    }
+    const auto bench = make_bench(device, kernels, program, memory_bytes);  // null: the others count
     for (const auto& phase : counted_phases()) {
       world.barrier();
       std::vector<Reading> readings;

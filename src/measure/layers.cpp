@@ -25,17 +25,6 @@ constexpr double burst_seconds = 0.08;
 /// Samples of a point and Program that are kept for later study.
 constexpr size_t samples_kept = 200;
 
-/// The bench, or null when there is no memory for it: a finding, not an error. Local.
-std::unique_ptr<LayerBench> make_bench(device::Device& device, kernels::Kernels& kernels,
-                                       const program::Program& program, int64_t memory_bytes) {
-  if (memory_bytes > 0 && bench_bytes(program) > memory_bytes) return nullptr;
-  try {
-    return std::make_unique<LayerBench>(device, kernels, program);
-  } catch (const core::ResourceError&) {
-    return nullptr;
-  }
-}
-
 /// Plays for `seconds`, once at least, after one play that warms up. Local.
 Times sample(LayerBench& bench, double seconds) {
   const double begin = now_seconds();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "measure/budget.hpp"
+#include "measure/group_sets.hpp"
 #include "measure/statistics.hpp"
 
 namespace galvatron::measure {
@@ -36,8 +37,7 @@ Check check_of(Pass pass) {
 
 LinkBench::LinkBench(comm::World& world, std::span<const LinkPath> paths, const LinkIterations& iterations,
                      int64_t largest)
-    : world_(world), iterations_(iterations) {
-  for (int rank = 0; rank < world.size(); ++rank) node_of_.push_back(world.node_of(rank));
+    : world_(world), iterations_(iterations), node_of_(nodes_of_ranks(world)) {
   for (const auto& path : paths) pings_.emplace_back(*path.talk, *path.memory, largest);
 }
 

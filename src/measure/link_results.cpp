@@ -9,6 +9,7 @@
 #include "core/format.hpp"
 #include "measure/fit.hpp"
 #include "measure/gather.hpp"
+#include "measure/link_figures.hpp"
 #include "measure/statistics.hpp"
 
 namespace galvatron::measure {
@@ -35,12 +36,16 @@ std::map<LinkKey, cost::Curve> curves_of(const LinkResults& results) {
   return curves;
 }
 
+void pack(const LinkKey& key, std::vector<double>& out) {
+  out.insert(out.end(), {double(key.path), double(key.from), double(key.to),
+                         key.pass == Pass::isolated ? 0.0 : 1.0, double(key.visit)});
+}
+
 /// Key, number of points, number of segments, points, segments.
 void pack(const LinkKey& key, const cost::Curve& curve, std::vector<double>& out) {
   const auto& segments = curve.fit.segments;
-  out.insert(out.end(),
-             {double(key.path), double(key.from), double(key.to), key.pass == Pass::isolated ? 0.0 : 1.0,
-              double(curve.points.size()), double(segments.size())});
+  pack(key, out);
+  out.insert(out.end(), {double(curve.points.size()), double(segments.size())});
   for (const auto& p : curve.points)
     out.insert(out.end(), {p.x, p.seconds, p.minimum, p.p95, p.p99, p.variation, double(p.samples)});
   for (const auto& s : segments) out.insert(out.end(), {s.first, s.latency_seconds, s.seconds_per_x});
@@ -65,12 +70,18 @@ class Reader {
   size_t at_ = 0;
 };
 
-std::pair<LinkKey, cost::Curve> unpacked(Reader& reader) {
+LinkKey unpacked_key(Reader& reader) {
   LinkKey key;
   key.path = reader.whole<int>();
   key.from = reader.whole<int>();
   key.to = reader.whole<int>();
   key.pass = reader.next() > 0 ? Pass::loaded : Pass::isolated;
+  key.visit = reader.whole<int>();
+  return key;
+}
+
+std::pair<LinkKey, cost::Curve> unpacked(Reader& reader) {
+  const auto key = unpacked_key(reader);
   cost::Curve curve;
   curve.points.resize(reader.whole<size_t>());
   curve.fit.segments.resize(reader.whole<size_t>());
@@ -115,7 +126,7 @@ std::vector<cost::Link> links_of_all(comm::World& world, const LinkResults& mine
     link.from = key.from;
     link.to = key.to;
     link.path = path_names.at(static_cast<size_t>(key.path));
-    const auto alone = line_of(link.isolated.points.empty() ? link.loaded : link.isolated);
+    const auto alone = line_of(judged_curve(link));
     link.latency_seconds = alone.latency_seconds;
     link.bytes_per_second = alone.bytes_per_second;
     link.loaded_bytes_per_second =
@@ -129,9 +140,8 @@ store::RawTable raw_of_all(comm::World& world, const LinkResults& mine, std::spa
   std::vector<double> numbers;
   for (const auto& [key, sizes] : mine) {
     for (const auto& size : sizes) {
-      numbers.insert(numbers.end(), {double(key.path), double(key.from), double(key.to),
-                                     key.pass == Pass::isolated ? 0.0 : 1.0, double(key.visit),
-                                     double(size.bytes), double(size.seconds.size())});
+      pack(key, numbers);
+      numbers.insert(numbers.end(), {double(size.bytes), double(size.seconds.size())});
       numbers.insert(numbers.end(), size.seconds.begin(), size.seconds.end());
     }
   }
@@ -140,12 +150,7 @@ store::RawTable raw_of_all(comm::World& world, const LinkResults& mine, std::spa
   const auto& way = paths.front();
   for (const auto& of_rank : gather_to_first(world, *way.talk, *way.memory, numbers)) {
     for (Reader reader(of_rank); !reader.done();) {
-      LinkKey key;
-      key.path = reader.whole<int>();
-      key.from = reader.whole<int>();
-      key.to = reader.whole<int>();
-      key.pass = reader.next() > 0 ? Pass::loaded : Pass::isolated;
-      key.visit = reader.whole<int>();
+      const auto key = unpacked_key(reader);
       auto& series = table.series.emplace_back();
       series.of = name_of(key, paths[static_cast<size_t>(key.path)].name);
       series.x = reader.next();

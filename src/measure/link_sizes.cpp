@@ -47,17 +47,15 @@ std::vector<int64_t> within(const std::vector<int64_t>& sizes, const std::vector
 }  // namespace
 
 Round pilot_pairs(const std::vector<int>& node_of, PairKind kind) {
-  std::map<int, std::vector<int>> members;
-  for (size_t rank = 0; rank < node_of.size(); ++rank)
-    members[node_of[rank]].push_back(static_cast<int>(rank));
+  const auto members = members_of(node_of);
   Round pairs;
   if (kind == PairKind::inside) {
-    for (const auto& [node, ranks] : members)
+    for (const auto& ranks : members)
       if (ranks.size() > 1 && pairs.size() < most_pilots) pairs.push_back({ranks[0], ranks[1]});
     return pairs;
   }
   int waiting = -1;
-  for (const auto& [node, ranks] : members) {
+  for (const auto& ranks : members) {
     if (pairs.size() == most_pilots) break;
     if (waiting >= 0) pairs.push_back({waiting, ranks.front()});
     waiting = waiting >= 0 ? -1 : ranks.front();

@@ -8,6 +8,7 @@
 #include "core/errors.hpp"
 #include "core/units.hpp"
 #include "measure/gather.hpp"
+#include "measure/group_sets.hpp"
 #include "measure/link_results.hpp"
 #include "measure/link_sizes.hpp"
 #include "measure/sampler.hpp"
@@ -22,12 +23,6 @@ constexpr double isolated_share = 0.5;  // of what is left after it
 constexpr double again_share = 0.3;     // of what is left after that, for a second visit of slow links
 // Directions are short where there are many of them; less time than this measures nothing.
 constexpr double shortest_direction = 0.005;
-
-std::vector<int> nodes_of(const comm::World& world) {
-  std::vector<int> out;
-  for (int rank = 0; rank < world.size(); ++rank) out.push_back(world.node_of(rank));
-  return out;
-}
 
 /// The slots that stay within `most` pairs, at least one.
 void cut(std::vector<Round>& slots, int64_t most) {
@@ -45,7 +40,7 @@ class Survey {
         paths_(paths),
         options_(options),
         budget_(budget),
-        node_of_(nodes_of(world)),
+        node_of_(nodes_of_ranks(world)),
         sizes_(options.sizes.empty() ? geometric_sizes(8, 64 * core::mib, 2) : options.sizes),
         bench_(world, paths, options.iterations, sizes_.back()) {
     GALV_ASSERT(sizes_.front() >= 8, sizes_.front());
@@ -147,9 +142,8 @@ class Survey {
   /// `keep` seconds for the loaded pass this takes a part.
   void look_again(double keep) {
     cost::HardwareProfile profile;
+    describe_nodes(world_, profile);
     profile.links = links();
-    for (const int node : node_of_) profile.rank_nodes.push_back(node);
-    for (int node = 0; node < world_.nodes(); ++node) profile.hosts.push_back(world_.host_of(node));
     std::set<Pair> pairs;
     for (const auto i : slow_links(profile)) {
       const auto& link = profile.links[i];

@@ -30,12 +30,8 @@ void measure_loader(comm::World& world, const ReadSample& read, Budget& budget, 
       mine.push_back(now_seconds() - start);
     }
   });
-  std::array<double, 1> slowest = {median_of(mine) / static_cast<double>(tokens)};
-  world.all_reduce(std::span<double>(slowest), comm::ReduceOp::max);
-  profile.loader_seconds_per_token = slowest[0];
-  const auto all = gather_numbers(world, mine);
-  for (size_t r = 0; r < all.size(); ++r)
-    raw.series.push_back({"sample", static_cast<double>(tokens), static_cast<int32_t>(r), all[r]});
+  profile.loader_seconds_per_token = largest_of(world, median_of(mine) / static_cast<double>(tokens));
+  keep_samples(world, "sample", static_cast<double>(tokens), mine, raw);
 }
 
 }  // namespace galvatron::measure

@@ -2,7 +2,6 @@
 #include "measure/peaks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 #include "core/format.hpp"
@@ -46,9 +45,7 @@ int64_t fitting_size(comm::World& world, device::Device& device, kernels::Kernel
   for (int64_t size = smallest; size < largest; size *= 2) {
     GemmBench bench(world, device, kernels, size, dtype);
     bench.play();  // the first one makes what later ones use again
-    std::array<double, 1> seconds = {bench.play()};
-    world.all_reduce(std::span<double>(seconds), comm::ReduceOp::max);
-    if (seconds[0] >= options.gemm_seconds) return size;
+    if (largest_of(world, bench.play()) >= options.gemm_seconds) return size;
   }
   return largest;
 }
@@ -92,10 +89,6 @@ PeakCoverage measure_peaks(comm::World& world, device::Device& device, kernels::
     rule.seconds = std::clamp(budget.left() / parts, 0.0, options.seconds);
     return rule;
   };
-  const auto keep = [&](const std::string& of, double x, const std::vector<double>& seconds) {
-    const auto all = gather_numbers(world, seconds);
-    for (size_t r = 0; r < all.size(); ++r) raw.series.push_back({of, x, static_cast<int32_t>(r), all[r]});
-  };
   const auto measure_type = [&](core::DType dtype) {
     if (profile.gemm_peaks.contains(dtype)) {
       ++coverage.measured;
@@ -108,7 +101,7 @@ PeakCoverage measure_peaks(comm::World& world, device::Device& device, kernels::
     GemmBench bench(world, device, kernels, size, dtype);
     const auto seconds = timed_together(world, rule, [&] { bench.play(); });
     profile.gemm_peaks[dtype] = world.all_gather(bench.flops() / std::max(median_of(seconds), 1e-9));
-    keep(core::format("gemm {}", core::name(dtype)), static_cast<double>(size), seconds);
+    keep_samples(world, core::format("gemm {}", core::name(dtype)), static_cast<double>(size), seconds, raw);
     ++coverage.measured;
   };
   measure_type(options.dtypes.front());
@@ -116,7 +109,7 @@ PeakCoverage measure_peaks(comm::World& world, device::Device& device, kernels::
     const auto bytes = static_cast<double>(options.array_bytes);
     const auto seconds = add_seconds(world, device, kernels, options.array_bytes, rule_now());
     profile.memory_bytes_per_second = world.all_gather(3.0 * bytes / std::max(median_of(seconds), 1e-9));
-    keep("sum of two arrays into a third", bytes, seconds);
+    keep_samples(world, "sum of two arrays into a third", bytes, seconds, raw);
   } else {
     ++coverage.kept;
   }

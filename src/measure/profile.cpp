@@ -89,6 +89,7 @@ class Parts {
   cost::HardwareProfile& hardware() { return measured_.profile.hardware; }
   Budget& budget() { return budget_; }
   const std::vector<std::string>& counted() const { return counted_; }
+  std::string counters_missing() const { return counters_->missing(); }
 
  private:
   /// What an earlier start covered of a part when it had its time: all of it, or what the budget allowed. A
@@ -134,16 +135,8 @@ class Parts {
 
 void describe_machine(comm::World& world, const Request& request, const std::string& processor,
                       cost::HardwareProfile& profile) {
-  profile.ranks = world.size();
-  profile.nodes = world.nodes();
+  describe_nodes(world, profile);
   profile.threads = request.threads;
-  std::vector<int64_t> counts(static_cast<size_t>(world.nodes()), 0);
-  profile.rank_nodes.clear();
-  for (const int node : nodes_of_ranks(world)) profile.rank_nodes.push_back(node);
-  for (const int node : nodes_of_ranks(world)) ++counts[static_cast<size_t>(node)];
-  profile.ranks_per_node = *std::max_element(counts.begin(), counts.end());
-  profile.hosts.clear();
-  for (int node = 0; node < world.nodes(); ++node) profile.hosts.push_back(world.host_of(node));
   for (const auto& [name, value] : request.conditions) profile.conditions[name] = value;
   profile.conditions["processor"] = processor;
   profile.conditions["clock"] = "steady clock of each rank; only differences on one rank are used";
@@ -211,7 +204,7 @@ Outcome measure_all(comm::World& world, device::Device& device, kernels::Kernels
   store_reserve(world, meter, measured.profile.hardware);
   if (device.kind() == device::DeviceKind::cpu)
     measure_reserve_units(world, device, measured.profile.hardware);
-  const auto missing = world.broadcast(make_counters()->missing(), 0);
+  const auto missing = world.broadcast(parts.counters_missing(), 0);
   measured.profile.hardware.conditions["counters"] = missing.empty() ? "hardware events" : missing;
   outcome.counters = parts.counted();
   measured.profile.complete = !outcome.stopped;

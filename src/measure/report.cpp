@@ -217,14 +217,20 @@ std::string reserve_table(const cost::HardwareProfile& profile) {
   return out;
 }
 
-std::string verdict_text(const cost::HardwareProfile& profile) {
+std::vector<std::string> verdict_lines(const cost::HardwareProfile& profile) {
   const auto verdicts = verdicts_of(profile);
-  if (verdicts.empty()) return "  no slow link, node or device\n";
-  std::string out;
-  for (const auto& v : verdicts) out += "  " + v.text + "\n";
+  std::vector<std::string> lines;
+  for (const auto& v : verdicts) lines.push_back(v.text);
   // Where there is no Slurm, nobody reads its options.
   const auto exclude = profile.conditions.contains(slurm_condition) ? exclude_option(verdicts) : "";
-  return exclude.empty() ? out : out + "  to leave them out under Slurm: " + exclude + "\n";
+  if (!exclude.empty()) lines.push_back("to leave them out under Slurm: " + exclude);
+  return lines;
+}
+
+std::string verdict_text(const cost::HardwareProfile& profile) {
+  std::string out;
+  for (const auto& line : verdict_lines(profile)) out += "  " + line + "\n";
+  return out.empty() ? "  no slow link, node or device\n" : out;
 }
 
 std::string hardware_report(const cost::HardwareProfile& profile) {

@@ -3,6 +3,7 @@
 // shows the same as the run that wrote it.
 
 #include <string>
+#include <vector>
 
 #include "cost/profile.hpp"
 
@@ -27,7 +28,11 @@ std::string peak_table(const cost::HardwareProfile& profile);
 /// Memory outside the arena, part by part.
 std::string reserve_table(const cost::HardwareProfile& profile);
 
-/// Slow links, nodes and devices with a ready --exclude= line, or a line saying that there are none.
+/// Slow links, nodes and devices, a line each, and for a job under Slurm a ready --exclude= line; none when
+/// nobody is slow.
+std::vector<std::string> verdict_lines(const cost::HardwareProfile& profile);
+
+/// The same as text, or a line saying that there are none.
 std::string verdict_text(const cost::HardwareProfile& profile);
 
 /// All of it, with the conditions.

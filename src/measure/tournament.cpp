@@ -14,15 +14,6 @@ namespace {
 
 using Members = std::vector<std::vector<int>>;  // ranks of each node, ascending
 
-Members members_of(const std::vector<int>& node_of) {
-  std::map<int, std::vector<int>> by_node;
-  for (size_t rank = 0; rank < node_of.size(); ++rank)
-    by_node[node_of[rank]].push_back(static_cast<int>(rank));
-  Members members;
-  for (auto& [node, ranks] : by_node) members.push_back(std::move(ranks));
-  return members;
-}
-
 Pair pair_of(int a, int b) {
   return {std::min(a, b), std::max(a, b)};
 }
@@ -57,6 +48,15 @@ void add_slots_across(const Members& members, size_t low, size_t high, std::vect
 }
 
 }  // namespace
+
+std::vector<std::vector<int>> members_of(const std::vector<int>& node_of) {
+  std::map<int, std::vector<int>> by_node;
+  for (size_t rank = 0; rank < node_of.size(); ++rank)
+    by_node[node_of[rank]].push_back(static_cast<int>(rank));
+  Members members;
+  for (auto& [node, ranks] : by_node) members.push_back(std::move(ranks));
+  return members;
+}
 
 std::vector<Round> tournament(int players) {
   GALV_ASSERT(players >= 0, players);

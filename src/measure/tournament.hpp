@@ -20,6 +20,9 @@ using Round = std::vector<Pair>;
 /// players.
 std::vector<Round> tournament(int players);
 
+/// The ranks of each node, both ascending.
+std::vector<std::vector<int>> members_of(const std::vector<int>& node_of);
+
 enum class PairKind { inside, leaders, rest };
 
 /// inside: both on one node. leaders: the first ranks of two nodes. `node_of[rank]`.

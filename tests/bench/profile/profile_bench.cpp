@@ -16,6 +16,7 @@
 #include "comm/guard.hpp"
 #include "comm/world.hpp"
 #include "device/device.hpp"
+#include "measure/group_sets.hpp"
 #include "measure/link_report.hpp"
 #include "measure/links.hpp"
 #include "measure/report.hpp"
@@ -48,22 +49,13 @@ std::vector<double> deviations_of(const Medians& medians) {
   return out;
 }
 
-cost::HardwareProfile machine_of(const comm::World& world) {
-  cost::HardwareProfile profile;
-  profile.ranks = world.size();
-  profile.nodes = world.nodes();
-  profile.ranks_per_node = world.local_size();
-  for (int r = 0; r < world.size(); ++r) profile.rank_nodes.push_back(world.node_of(r));
-  for (int n = 0; n < world.nodes(); ++n) profile.hosts.push_back(world.host_of(n));
-  return profile;
-}
-
 void run(comm::World& world, device::Device& device, int repetitions, double seconds, int64_t largest) {
   const LinkPaths paths(world, device);
   LinkOptions options;
   options.sizes = geometric_sizes(8, largest, 2);
   Medians medians;
-  auto profile = machine_of(world);
+  cost::HardwareProfile profile;
+  describe_nodes(world, profile);
   LinkMap map;
   double spent = 0;
   for (int i = 0; i < repetitions; ++i) {

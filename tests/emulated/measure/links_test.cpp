@@ -42,10 +42,7 @@ cost::HardwareProfile surveyed(Live& live, const LinkOptions& options, double se
   budget.begin("links", 1.0);
   const auto map = measure_links(*live.world, paths.list(), options, budget);
   cost::HardwareProfile profile;
-  profile.ranks = live.world->size();
-  profile.nodes = live.world->nodes();
-  for (const int node : live.nodes()) profile.rank_nodes.push_back(node);
-  for (int node = 0; node < live.world->nodes(); ++node) profile.hosts.push_back(live.world->host_of(node));
+  describe_nodes(*live.world, profile);
   store_links(map, paths.list().front().name, profile);
   return profile;
 }

@@ -137,7 +137,7 @@ TEST(Links, BecomeTierCurves) {
   budget.begin("links", 1.0);
   const auto map = measure_links(*live.world, paths.list(), small_options(), budget);
   cost::HardwareProfile profile;
-  for (const int node : live.nodes()) profile.rank_nodes.push_back(node);
+  describe_nodes(*live.world, profile);
   store_links(map, paths.list().front().name, profile);
   EXPECT_EQ(profile.links.size(), map.links.size());
   const auto sizes = live.world->size() > 1 ? small_options().sizes.size() : 0;

@@ -12,6 +12,7 @@
 
 #include "comm/world.hpp"
 #include "device/device.hpp"
+#include "measure/group_sets.hpp"
 
 namespace galvatron::measure::test {
 
@@ -24,11 +25,7 @@ struct Live {
     std::iota(ranks.begin(), ranks.end(), 0);
     return world->make_communicator(ranks, comm::TrafficClass::pipeline);
   }
-  std::vector<int> nodes() const {
-    std::vector<int> out;
-    for (int r = 0; r < world->size(); ++r) out.push_back(world->node_of(r));
-    return out;
-  }
+  std::vector<int> nodes() const { return nodes_of_ranks(*world); }
   /// True when all ranks hold the same text. Collective.
   bool same_everywhere(const std::string& text) {
     const auto all = world->all_gather(text);
