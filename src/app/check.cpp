@@ -5,6 +5,7 @@
 
 #include "app/alone.hpp"
 #include "app/deck_plan.hpp"
+#include "app/end_table.hpp"
 #include "app/galvatron3.hpp"
 #include "app/nominal.hpp"
 #include "app/verbs.hpp"
@@ -14,7 +15,6 @@
 #include "core/work_queue.hpp"
 #include "cost/plan_price.hpp"
 #include "deck/deck.hpp"
-#include "program/lower.hpp"
 #include "runtime/kernel_args.hpp"
 #include "runtime/trainer.hpp"
 #include "search/report.hpp"
@@ -31,14 +31,6 @@ struct Subject {
   search::SearchOptions options;
   const runtime::KernelWorkspace& workspace;
 };
-
-int64_t parameters_of(const spec::ModelSpec& model) {
-  int64_t count = 0;
-  for (const auto& layer : model.layers)
-    for (const auto& p : program::parameters_of(layer))
-      if (p.owner.empty()) count += p.rows * p.cols;
-  return count;
-}
 
 std::string model_text(const deck::ModelSection& section, const spec::ModelSpec& model) {
   return core::format(

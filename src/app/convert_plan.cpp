@@ -5,6 +5,7 @@
 
 #include "app/alone.hpp"
 #include "app/galvatron3.hpp"
+#include "app/nominal.hpp"
 #include "app/verbs.hpp"
 #include "core/format.hpp"
 #include "deck/deck.hpp"
@@ -50,8 +51,7 @@ core::ExitCode convert_plan(Context& context) {
   const auto deck_name = deck_file(line.inputs);
   const auto deck = deck::parse_deck(read_text(deck_name), deck_name, {});
   const auto model = spec::model_from_deck(deck.model);
-  const auto ranks = deck.cluster.nodes * deck.cluster.ranks_per_node;  // 0 where it leaves them to MPI
-  auto plan = plan_from_text(read_text(file), file, model, ranks);
+  auto plan = plan_from_text(read_text(file), file, model, described_ranks(deck.cluster));
   if (plan.model_fingerprint.empty()) plan.model_fingerprint = spec::fingerprint(model);
   const bool json = fs::path(line.out).extension() == ".json";
   write_text(line.out, json

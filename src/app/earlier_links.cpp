@@ -12,7 +12,7 @@
 
 namespace galvatron::app {
 
-std::optional<cost::HardwareProfile> links_to_compare_with(Job& job) {
+std::optional<cost::HardwareProfile> links_to_compare_with(Job& job, const cost::HardwareProfile* known) {
   const auto& named = job.deck().profile.compare;
   std::optional<cost::HardwareProfile> earlier;
   if (!named.empty()) {
@@ -23,6 +23,7 @@ std::optional<cost::HardwareProfile> links_to_compare_with(Job& job) {
     });
     return earlier;
   }
+  if (known != nullptr) return *known;
   const auto file = job.paths().profile();
   std::string trouble;
   if (job.world().rank() == 0 && std::filesystem::exists(file)) {

@@ -10,8 +10,8 @@
 
 namespace galvatron::app {
 
-std::vector<SectionRow> section_rows(comm::World& world, const runtime::SectionTimes& times) {
-  std::vector<SectionRow> rows;
+std::vector<report::SectionRow> section_rows(comm::World& world, const runtime::SectionTimes& times) {
+  std::vector<report::SectionRow> rows;
   for (size_t i = 0; i < runtime::section_count; ++i) {
     const auto section = static_cast<runtime::Section>(i);
     const auto all = world.all_gather(times.of(section));
@@ -22,9 +22,10 @@ std::vector<SectionRow> section_rows(comm::World& world, const runtime::SectionT
   return rows;
 }
 
-std::string section_table(const std::vector<SectionRow>& rows) {
-  const double total = std::accumulate(rows.begin(), rows.end(), 0.0,
-                                       [](double sum, const SectionRow& row) { return sum + row.mean; });
+std::string section_table(const std::vector<report::SectionRow>& rows) {
+  const double total =
+      std::accumulate(rows.begin(), rows.end(), 0.0,
+                      [](double sum, const report::SectionRow& row) { return sum + row.mean; });
   std::string text = core::format("{:<16} {:>10} {:>10} {:>10} {:>11} {:>8}\n", "section (s)", "min", "avg",
                                   "max", "imbalance", "share");
   for (const auto& row : rows) {
@@ -34,6 +35,14 @@ std::string section_table(const std::vector<SectionRow>& rows) {
                          row.mean, row.most, imbalance, 100.0 * row.mean / total);
   }
   return text;
+}
+
+int64_t parameters_of(const spec::ModelSpec& model) {
+  int64_t count = 0;
+  for (const auto& layer : model.layers)
+    for (const auto& p : program::parameters_of(layer))
+      if (p.owner.empty()) count += p.rows * p.cols;
+  return count;
 }
 
 double model_flops_per_step(const spec::ModelSpec& model, int64_t batch) {

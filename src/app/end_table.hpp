@@ -5,21 +5,19 @@
 #include <vector>
 
 #include "comm/world.hpp"
+#include "report/values.hpp"
 #include "runtime/trainer.hpp"
 
 namespace galvatron::app {
 
-/// Seconds of a section over the ranks.
-struct SectionRow {
-  std::string name;
-  double least = 0, mean = 0, most = 0;
-};
-
 /// Collective: every section.
-std::vector<SectionRow> section_rows(comm::World& world, const runtime::SectionTimes& times);
+std::vector<report::SectionRow> section_rows(comm::World& world, const runtime::SectionTimes& times);
 
 /// section | min | avg | max | imbalance % | share %, as text.
-std::string section_table(const std::vector<SectionRow>& rows);
+std::string section_table(const std::vector<report::SectionRow>& rows);
+
+/// Of the whole model; a table that two layers share counts once.
+int64_t parameters_of(const spec::ModelSpec& model);
 
 /// Floating-point operations of one step: 6 · parameters in matrix products · tokens + attention (causal
 /// half), forward and backward; recomputation not counted (Narayanan et al., arXiv 2104.04473, in the form

@@ -17,6 +17,7 @@
 #include "core/units.hpp"
 #include "deck/deck.hpp"
 #include "device/topology.hpp"
+#include "measure/group_sets.hpp"
 #include "runtime/training_state.hpp"
 #include "store/checkpoint.hpp"
 #include "store/checkpoint_folder.hpp"
@@ -188,11 +189,9 @@ void Job::look_at_earlier_run() {
 
 void Job::banner() {
   const auto topology = device::host_topology();
-  std::vector<std::string> hosts;
-  for (int node = 0; node < world().nodes(); ++node) hosts.push_back(world().host_of(node));
   log().info(core::format("galvatron: {} ranks on {} ({} per node), {} threads each, {} per rank",
-                          world().size(), core::join(hosts, ", "), cluster_.ranks_per_node, threads_,
-                          core::format_bytes(cluster_.memory_bytes)));
+                          world().size(), core::join(measure::hosts_of_nodes(world()), ", "),
+                          cluster_.ranks_per_node, threads_, core::format_bytes(cluster_.memory_bytes)));
   log().info(
       core::format("processor: {}, {} cores for this process", topology.processor, topology.cores.size()));
   log().info(core::format("run folder: {}", paths_.root.string()));
@@ -203,14 +202,12 @@ void Job::banner() {
 void Job::note_attempt() {
   if (context_.own_folder != nullptr) *context_.own_folder = paths_.root;
   const auto topology = device::host_topology();
-  std::vector<std::string> hosts;
-  for (int node = 0; node < world().nodes(); ++node) hosts.push_back(world().host_of(node));
   const auto ranks =
       core::format("{} on {} nodes, {} per node", world().size(), world().nodes(), cluster_.ranks_per_node);
   const auto verb = core::format("galvatron {} {}", context_.line.verb, context_.line.file);
   auto line = store::event_line(0, "attempt", core::format("{}, {} ranks", verb, world().size()));
   line.text("command", core::join({verb, core::join(context_.line.overrides, " ")}, " "))
-      .text("hosts", core::join(hosts, ", "))
+      .text("hosts", core::join(measure::hosts_of_nodes(world()), ", "))
       .text("ranks", ranks)
       .text("threads", core::format("{} per rank", threads_))
       .text("processor",

@@ -95,6 +95,10 @@ spec::ClusterSpec described_cluster(const deck::ClusterSection& section) {
   return cluster;
 }
 
+int64_t described_ranks(const deck::ClusterSection& section) {
+  return section.nodes * section.ranks_per_node;
+}
+
 cost::Profile profile_of_file(const fs::path& file, const spec::ModelSpec& model, core::DType dtype) {
   if (file.extension() == ".h5") return store::read_profile(file);
   cost::Profile profile;

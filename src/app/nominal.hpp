@@ -17,6 +17,9 @@ namespace galvatron::app {
 /// leaves open is what this machine has, divided by the ranks of a node.
 spec::ClusterSpec described_cluster(const deck::ClusterSection& section);
 
+/// Ranks that a deck describes; 0 where it leaves them to MPI.
+int64_t described_ranks(const deck::ClusterSection& section);
+
 /// A profile in a file: .h5, measured; else the figures of a cluster, marked nominal. Throws core::UserError.
 cost::Profile profile_of_file(const std::filesystem::path& file, const spec::ModelSpec& model,
                               core::DType dtype);

@@ -135,7 +135,7 @@ ProfilePhase profile_phase(Job& job, const Data* data) {
                                               : " was stopped before its end") +
                    "; measuring what it lacks");
   }
-  const auto earlier_links = links_to_compare_with(job);
+  const auto earlier_links = links_to_compare_with(job, earlier ? &earlier->profile.hardware : nullptr);
   job.log().info("\nProfile");
   Requests requests(job);
   auto outcome = measure::measure_all(

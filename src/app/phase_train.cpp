@@ -66,7 +66,7 @@ std::vector<int64_t> peaks_of(comm::World& world, const plan::Plan& plan) {
 }
 
 /// The end of this attempt, for the report.
-void note_end(Job& job, const runtime::TrainReport& report, const std::vector<SectionRow>& sections,
+void note_end(Job& job, const runtime::TrainReport& report, const std::vector<report::SectionRow>& sections,
               const std::vector<int64_t>& peaks) {
   const auto how = name_of(report.stopped);
   auto end = store::event_line(report.steps, "end",
@@ -85,7 +85,7 @@ void note_end(Job& job, const runtime::TrainReport& report, const std::vector<Se
 }
 
 void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& report,
-              const std::vector<SectionRow>& sections, int64_t peak, double peak_flops) {
+              const std::vector<report::SectionRow>& sections, int64_t peak, double peak_flops) {
   auto& log = job.log();
   auto seconds = [](double s) { return core::format_seconds(s); };
   log.info("\nWhere the time went, over all ranks");

@@ -7,13 +7,12 @@
 #include <map>
 
 #include "app/alone.hpp"
+#include "app/end_table.hpp"
 #include "app/run_trace.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "deck/deck.hpp"
 #include "measure/report.hpp"
-#include "measure/verdicts.hpp"
-#include "program/lower.hpp"
 #include "report/page.hpp"
 #include "store/json_lines.hpp"
 #include "store/profile_file.hpp"
@@ -45,14 +44,11 @@ void read_plan(const store::RunPaths& paths, report::RunValues& values) {
   try {
     const auto deck = deck::parse_deck(values.deck_text, paths.deck().string(), {});
     values.model = spec::model_from_deck(deck.model);
-    int64_t parameters = 0;
-    for (const auto& layer : values.model->layers)
-      for (const auto& p : program::parameters_of(layer))
-        if (p.owner.empty()) parameters += p.rows * p.cols;
     values.head.push_back(
-        {"model", core::format("{}: {} blocks, hidden {}, {} heads, vocab {}, seq {}; {} parameters, {}",
-                               deck.model.family, deck.model.layers, deck.model.hidden, deck.model.heads,
-                               deck.model.vocab, deck.model.seq, parameters, deck.train.precision)});
+        {"model",
+         core::format("{}: {} blocks, hidden {}, {} heads, vocab {}, seq {}; {} parameters, {}",
+                      deck.model.family, deck.model.layers, deck.model.hidden, deck.model.heads,
+                      deck.model.vocab, deck.model.seq, parameters_of(*values.model), deck.train.precision)});
     const auto text = text_of(paths.plan());
     if (text.empty()) return;
     values.plan = plan::plan_from_toml(text, paths.plan().string(), *values.model);
@@ -79,10 +75,7 @@ void read_profile(const store::RunPaths& paths, report::RunValues& values) {
                                       : core::format("{} ranks on {} nodes", s.ranks, s.nodes);
       values.collectives.push_back({shown(key.kind), shape, measure::bus_factor(key.kind, s.ranks), curve});
     }
-    const auto verdicts = measure::verdicts_of(profile.hardware);
-    for (const auto& verdict : verdicts) values.verdicts.push_back(verdict.text);
-    if (const auto exclude = measure::exclude_option(verdicts); !exclude.empty())
-      values.verdicts.push_back("to leave them out under Slurm: " + exclude);
+    values.verdicts = measure::verdict_lines(profile.hardware);
     values.coverage = std::move(profile.coverage);
     values.hardware = std::move(profile.hardware);
   } catch (const core::Error&) {

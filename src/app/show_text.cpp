@@ -43,11 +43,6 @@ std::optional<deck::DeckValues> deck_beside(const std::string& plan_file) {
   return deck::parse_deck(read_text(file), file, {});
 }
 
-/// 0 where the deck leaves them to MPI.
-int64_t ranks_of(const deck::DeckValues& deck) {
-  return deck.cluster.nodes * deck.cluster.ranks_per_node;
-}
-
 std::string space_text(const deck::DeckValues& deck, const spec::ModelSpec& model,
                        const spec::ClusterSpec& cluster) {
   const search::Kinds kinds(model);
@@ -82,7 +77,7 @@ std::string shown_plan(const std::string& file) {
     return core::format(
         "No deck.toml lies beside {}, so nothing says what its layers are. As it stands:\n\n{}", file, text);
   const auto model = spec::model_from_deck(deck->model);
-  const auto plan = plan_from_text(text, file, model, ranks_of(*deck));
+  const auto plan = plan_from_text(text, file, model, described_ranks(deck->cluster));
   std::string out = search::plan_table(plan, model);
   if (!plan.model_fingerprint.empty() && plan.model_fingerprint != spec::fingerprint(model))
     out += "The plan was made for another model than that of the deck.toml beside it.\n";
@@ -103,7 +98,7 @@ std::string shown_space_of_plan(const std::string& file) {
         core::format("{}: --space needs the deck.toml beside the plan, which is not there", file));
   const auto model = spec::model_from_deck(deck->model);
   auto cluster = described_cluster(deck->cluster);
-  const auto world = plan_from_text(read_text(file), file, model, ranks_of(*deck)).world;
+  const auto world = plan_from_text(read_text(file), file, model, described_ranks(deck->cluster)).world;
   if (cluster.ranks() != world) cluster = {1, world, cluster.memory_bytes};
   return space_text(*deck, model, cluster);
 }

@@ -1,7 +1,9 @@
 #pragma once
 // From values to pixels, with ticks at round numbers, and the frame that all curves are drawn in.
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,19 @@ class Plot {
  private:
   Box field_;
   Axis x_, y_;
+};
+
+/// An axis without ticks or a name, for rows that are placed by hand.
+Plot::Way rows_by_hand();
+
+/// The least and the most of what was added.
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool any() const { return low <= high; }
 };
 
 /// "8 B", "64 KiB": sizes as people name them.

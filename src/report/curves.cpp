@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 #include "core/format.hpp"
@@ -19,15 +18,10 @@ using core::format;
 constexpr size_t most_single_links = 24;
 constexpr int most_shapes = 6;
 
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  void add(double value) {
-    if (!(value > 0) || !std::isfinite(value)) return;
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  bool any() const { return high > 0; }
-};
+/// What a logarithmic axis has a place for.
+void add_positive(Range& range, double value) {
+  if (value > 0 && std::isfinite(value)) range.add(value);
+}
 
 /// A curve of the picture of links.
 struct Tier {
@@ -55,10 +49,8 @@ std::vector<Tier> tiers_of(const cost::HardwareProfile& hardware) {
 
 void add(const cost::Curve& curve, Range& sizes, Range& seconds) {
   for (const auto& point : curve.points) {
-    sizes.add(point.x);
-    seconds.add(point.seconds);
-    seconds.add(point.p95);
-    seconds.add(point.minimum);
+    add_positive(sizes, point.x);
+    for (const double value : {point.seconds, point.p95, point.minimum}) add_positive(seconds, value);
   }
 }
 
@@ -120,8 +112,8 @@ std::string collective_panel(const std::string& name, const Group& group, const 
   Range sizes, rates;
   for (const auto* c : group)
     for (const auto& point : c->curve.points) {
-      sizes.add(point.x);
-      if (point.seconds > 0) rates.add(c->bus_factor * point.x / point.seconds);
+      add_positive(sizes, point.x);
+      if (point.seconds > 0) add_positive(rates, c->bus_factor * point.x / point.seconds);
     }
   if (!sizes.any() || !rates.any()) return {};
   const auto shown = std::min<size_t>(group.size(), most_shapes);

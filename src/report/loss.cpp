@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/format.hpp"
 #include "core/units.hpp"
@@ -35,14 +34,6 @@ Points thinned(const Points& points) {
   }
   return few;
 }
-
-struct Range {
-  double low = std::numeric_limits<double>::infinity(), high = -std::numeric_limits<double>::infinity();
-  void add(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-};
 
 Points on(const Plot& plot, const Points& points) {
   Points pixels;

@@ -129,7 +129,7 @@ std::string memory_picture(const plan::Plan& plan, int64_t limit, const std::vec
                  limit > 0 ? ", a rank may use " + core::format_bytes(limit) : ""));
   const Plot plot(svg, {left, above, width, field},
                   {Axis::rounded(Scale::linear, 0, high / unit), plain_label, unit_name + " per rank", 6},
-                  {Axis(Scale::linear, 0, 1), [](double) { return std::string(); }, "", 1});
+                  rows_by_hand());
   const Drawing drawing{svg, plot, unit, names};
   for (size_t i = 0; i < ranks.size(); ++i) {
     const double y = above + row * static_cast<double>(i) + 5;

@@ -28,8 +28,6 @@ const char* name_of(BarKind kind) {
       return "backward";
     case BarKind::once:
       return "once a step";
-    case BarKind::other:
-      return "other";
   }
   return "";
 }
@@ -42,8 +40,6 @@ std::string fill_of(Svg& svg, BarKind kind) {
       return ramp(0.8);
     case BarKind::once:
       return svg.stripes("#555555");
-    case BarKind::other:
-      return "#ccc";
   }
   return "#ccc";
 }
@@ -104,7 +100,7 @@ std::string draw(const std::vector<TimelineRow>& rows, const std::string& id, co
   draw_key(svg);
   const Plot plot(svg, {left, above, width, field},
                   {Axis(Scale::linear, 0, span), seconds_label, "time since the beginning of the step", 7},
-                  {Axis(Scale::linear, 0, 1), [](double) { return std::string(); }, "", 1});
+                  rows_by_hand());
   for (size_t i = 0; i < rows.size(); ++i) {
     const double y = above + pitch * static_cast<double>(i) + 3;
     svg.text(left - 8, y + height / 2 + 4, fitted(rows[i].name, left - 10, 11), {Anchor::end, 11});

@@ -66,11 +66,11 @@ struct Event {
   std::string text;
 };
 
-enum class BarKind : uint8_t { forward, backward, once, other };
+enum class BarKind : uint8_t { forward, backward, once };
 
 /// Something that a row of a timeline did.
 struct Bar {
-  BarKind kind = BarKind::other;
+  BarKind kind = BarKind::once;
   int32_t micro = -1;
   double begin = 0, end = 0;  ///< seconds from the beginning of the step
 };

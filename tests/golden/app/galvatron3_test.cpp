@@ -1,10 +1,10 @@
 // The rules, profiles and strategy files of the Python Galvatron 3.0 as a user meets them.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "support/folder.hpp"
 #include "support/golden.hpp"
 #include "support/program.hpp"
 
@@ -22,13 +22,10 @@ const std::string example =
 
 class Galvatron3 : public testing::Test {
  protected:
-  Galvatron3() : folder_(fs::path(testing::TempDir()) / ("galvatron-g3-" + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-  }
-  ~Galvatron3() override { fs::remove_all(folder_); }
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
 
-  fs::path folder_;
+ private:
+  store::test::Folder folder_;
 };
 
 TEST_F(Galvatron3, CheckSearchesByItsRules) {

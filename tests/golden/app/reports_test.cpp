@@ -1,7 +1,6 @@
 // What galvatron show and check say, as a person reads it: of a frozen run folder, and of HDF5 files that the
 // test makes. Sizes that depend on the machine's kernels are masked.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +11,7 @@
 #include "comm/world.hpp"
 #include "store/checkpoint.hpp"
 #include "store/profile_file.hpp"
+#include "support/folder.hpp"
 #include "support/golden.hpp"
 #include "support/profiles.hpp"
 #include "support/program.hpp"
@@ -28,12 +28,7 @@ const std::string frozen = "tests/golden/app/frozen/";
 /// A folder of this test, removed at its end.
 class Reports : public testing::Test {
  protected:
-  Reports() : folder_(fs::path(testing::TempDir()) / ("galvatron-reports-" + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-  }
-  ~Reports() override { fs::remove_all(folder_); }
-
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
 
   /// Two tensors, of either floating type.
   std::string checkpoint() const {
@@ -55,7 +50,8 @@ class Reports : public testing::Test {
     return path;
   }
 
-  fs::path folder_;
+ private:
+  store::test::Folder folder_;
 };
 
 /// Bytes of work space depend on the instruction set; with them all sums that they are part of, and how many
