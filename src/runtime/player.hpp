@@ -38,7 +38,7 @@ class Player {
   void update(const UpdateSettings& settings);
   /// Working weights of 16-bit precisions from their masters.
   void restore();
-  /// Where to record what is done; null for nowhere.
+  /// Records what is done; null: nothing is recorded.
   void set_trace(TraceLane* lane) { trace_ = lane; }
   /// What fills memory before it is used again; null for nothing.
   void set_poison(Poison* poison) { poison_ = poison; }

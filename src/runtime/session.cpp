@@ -98,8 +98,7 @@ void Session::start_trace(int64_t steps) {
 StepResult Session::step(MicroBatchSource& source, const deck::TrainSection& train, int64_t step,
                          Request request) {
   const auto begin = now();
-  const Traced traced(trace_ ? &trace_->compute : nullptr,
-                      {.kind = TraceKind::step, .micro = static_cast<int32_t>(step + 1)});
+  const Traced traced(trace_lane(), {.kind = TraceKind::step, .micro = static_cast<int32_t>(step + 1)});
   FedSource fed(feed_, source);
   steps_->set_loss_scale(loss_scale_.factor);
   player_->play_lane(fed);
@@ -122,7 +121,7 @@ StepResult Session::reduce(const deck::TrainSection& train, Request request) {
   double asked = static_cast<double>(request);
   {
     const Timed timed(times_, Section::gradient_sync);
-    const Traced traced(trace_ ? &trace_->compute : nullptr, {.kind = TraceKind::agree});
+    const Traced traced(trace_lane(), {.kind = TraceKind::agree});
     world_.all_reduce(sums, core::ReduceOp::sum);
     world_.all_reduce(std::span(&asked, 1), core::ReduceOp::max);
   }

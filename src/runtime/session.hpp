@@ -82,6 +82,8 @@ class Session {
   SectionTimes& times() { return times_; }
   /// Null without one.
   Trace* trace() { return trace_.get(); }
+  /// Of the thread that computes; null without a trace.
+  TraceLane* trace_lane() { return trace_ ? &trace_->compute : nullptr; }
 
  private:
   StepResult reduce(const deck::TrainSection& train, Request request);

@@ -34,7 +34,7 @@ class StateTraffic {
   StateTraffic(Stage& stage, StepPlayer& here, StepPlayer& beside, SectionTimes& times,
                const OverlapSettings& settings);
 
-  /// Where to record waits, and what is done beside; null for nowhere.
+  /// Records waits, and what is done beside; null: nothing is recorded.
   void set_trace(TraceLane* here, TraceLane* beside) {
     trace_ = here;
     beside_trace_ = beside;

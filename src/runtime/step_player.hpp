@@ -48,7 +48,7 @@ class StepPlayer {
   /// Transfers that a step starts and a later one waits for are made on that thread; without one they move
   /// when the message library is called.
   void set_ring(comm::Background* ring) { ring_ = ring; }
-  /// Where to record collectives and waits of this thread, and transfers of the ring's; null for nowhere.
+  /// Records collectives and waits of this thread, and transfers of the ring's; null: nothing is recorded.
   void set_trace(TraceLane* here, TraceLane* ring) {
     trace_ = here;
     ring_trace_ = ring;

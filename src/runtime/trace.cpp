@@ -31,9 +31,7 @@ int64_t slices_per_step(const plan::StageProgram& program) {
 }  // namespace
 
 Trace::Trace(const plan::StageProgram& program, int64_t steps)
-    : compute(std::min(most_slices, steps * slices_per_step(program))),
-      state(std::min(most_slices, steps * slices_per_step(program))),
-      ring(std::min(most_slices, steps * slices_per_step(program))) {}
+    : Trace(std::min(most_slices, steps * slices_per_step(program))) {}
 
 std::vector<TraceSlice> TraceLane::slices() const {
   const auto size = static_cast<int64_t>(ring_.size());

@@ -66,6 +66,8 @@ class TraceLane {
 struct Trace {
   /// Room for `steps` steps of the program, within a bound of about 8 MiB per thread.
   Trace(const plan::StageProgram& program, int64_t steps);
+  /// Room for so many slices of each thread.
+  explicit Trace(int64_t slices) : compute(slices), state(slices), ring(slices) {}
 
   void record(bool on) {
     for (auto* lane : {&compute, &state, &ring}) lane->record(on);

@@ -158,7 +158,7 @@ void Loop::save() {
   if (saved_at_ == step_) return;
   job_.pat(core::format("checkpoint of step {}", step_));
   const Timed timed(session_.times(), Section::checkpoint);
-  const Traced traced(session_.trace() != nullptr ? &session_.trace()->compute : nullptr,
+  const Traced traced(session_.trace_lane(),
                       {.kind = TraceKind::checkpoint, .micro = static_cast<int32_t>(step_)});
   const auto saved = save_training_state(job_, session_, step_);
   if (saved.outcome == store::SaveOutcome::failed) {

@@ -5,10 +5,8 @@
 #include "support/allocations.hpp"
 
 #include "core/format.hpp"
-#include "core/log.hpp"
-#include "runtime/trainer.hpp"
 #include "support/plan_job.hpp"
-#include "support/training_run.hpp"
+#include "support/trainer_job.hpp"
 
 namespace galvatron::testing {
 
@@ -110,7 +108,6 @@ TEST_F(AllocationCount, IsZeroInASteadyStepOfLayoutsThatChange) {
 }
 
 TEST_F(AllocationCount, IsZeroBetweenTheLinesOfATrainingRun) {
-  const SharedFolder folder(world());
   const auto model = variant_model({});
   deck::DeckValues deck;
   deck.train.steps = settled + counted_steps + 1;
@@ -119,33 +116,18 @@ TEST_F(AllocationCount, IsZeroBetweenTheLinesOfATrainingRun) {
   deck.checkpoint.every = 0;
   const auto ranks = static_cast<int32_t>(world().size());
   const auto plan = uniform_plan(model, 1, 1, ranks, 0, spec::Recompute::none, batch, 1);
-  const auto device = device::make_device(device::DeviceKind::cpu);
-  const auto kernels = kernels::make_kernels(*device, 1);
-  const auto data = store::make_synthetic_dataset(5, "allocations", 20000, model.vocab);
-  core::SilentLog silent;
-  const store::RunPaths paths{folder.file("run")};
-  world().agree("make the run folder", [&] {
-    if (world().rank() == 0) std::filesystem::create_directories(paths.checkpoints());
-  });
+  TrainerJob trainer(world(), deck, model, plan);
+  auto job = trainer.job();
+  job.valid_data = nullptr;
   int64_t step = 0;
   Allocations found;
-  runtime::train({.deck = deck,
-                  .model = model,
-                  .plan = plan,
-                  .world = world(),
-                  .device = *device,
-                  .kernels = *kernels,
-                  .train_data = *data,
-                  .paths = paths,
-                  .run_id = "allocations test",
-                  .requests =
-                      [&] {
-                        if (step == settled) start_counting();
-                        if (step == settled + counted_steps) found = stop_counting();
-                        ++step;
-                        return runtime::Request::none;
-                      },
-                  .log = silent});
+  job.requests = [&] {
+    if (step == settled) start_counting();
+    if (step == settled + counted_steps) found = stop_counting();
+    ++step;
+    return runtime::Request::none;
+  };
+  runtime::train(job);
   EXPECT_EQ(step, deck.train.steps) << "asked once per step";
   expect_none(found, "the training loop");
 }

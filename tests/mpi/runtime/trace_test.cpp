@@ -4,11 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/log.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/trainer.hpp"
 #include "support/plan_job.hpp"
-#include "support/training_run.hpp"
+#include "support/trainer_job.hpp"
 
 namespace galvatron::testing {
 namespace {
@@ -22,7 +20,6 @@ class Trace : public PlanJob {
  protected:
   /// Trains a few steps in a pipeline over all ranks; the trace's events, on rank 0.
   std::vector<json> events_of(plan::ScheduleKind schedule) {
-    const SharedFolder folder(world());
     deck::DeckValues deck;
     deck.run.trace = traced_steps;
     deck.train.steps = 4;
@@ -32,27 +29,10 @@ class Trace : public PlanJob {
     const auto model = variant_model({});
     auto plan = uniform_plan(model, world().size(), 1, 1, 0, spec::Recompute::none, 6, micros);
     plan.schedule = schedule;
-    const auto device = device::make_device(device::DeviceKind::cpu);
-    const auto kernels = kernels::make_kernels(*device, 1);
-    const auto data = store::make_synthetic_dataset(5, "trace", 20000, model.vocab);
-    core::SilentLog silent;
-    const store::RunPaths paths{folder.file("run")};
-    world().agree("make the run folder", [&] {
-      if (world().rank() == 0) std::filesystem::create_directories(paths.checkpoints());
-    });
-    runtime::train({.deck = deck,
-                    .model = model,
-                    .plan = plan,
-                    .world = world(),
-                    .device = *device,
-                    .kernels = *kernels,
-                    .train_data = *data,
-                    .valid_data = data.get(),
-                    .paths = paths,
-                    .run_id = "trace test",
-                    .log = silent});
+    TrainerJob trainer(world(), deck, model, plan);
+    runtime::train(trainer.job());
     if (world().rank() != 0) return {};
-    std::ifstream in(paths.trace());
+    std::ifstream in(trainer.paths().trace());
     const auto file = json::parse(in);
     error_micros_ = std::stod(file["otherData"]["clock_error_us"].get<std::string>());
     return file["traceEvents"].get<std::vector<json>>();

@@ -2,9 +2,8 @@
 
 #include "runtime/trainer.hpp"
 
-#include "core/log.hpp"
 #include "support/plan_job.hpp"
-#include "support/training_run.hpp"
+#include "support/trainer_job.hpp"
 
 namespace galvatron::testing {
 namespace {
@@ -12,7 +11,6 @@ namespace {
 class Trainer : public PlanJob {};
 
 TEST_F(Trainer, SectionsAreDisjoint) {
-  const SharedFolder folder(world());
   const auto model = variant_model({});
   deck::DeckValues deck;
   deck.train.steps = 4;
@@ -20,25 +18,8 @@ TEST_F(Trainer, SectionsAreDisjoint) {
   deck.train.eval_every = 1;  // most of the run evaluates
   deck.checkpoint.every = 0;
   const auto plan = uniform_plan(model, 1, 1, world().size(), 0, spec::Recompute::none, 12, 1);
-  const auto device = device::make_device(device::DeviceKind::cpu);
-  const auto kernels = kernels::make_kernels(*device, 1);
-  const auto data = store::make_synthetic_dataset(5, "trainer", 20000, model.vocab);
-  core::SilentLog silent;
-  const store::RunPaths paths{folder.file("run")};
-  world().agree("make the run folder", [&] {
-    if (world().rank() == 0) std::filesystem::create_directories(paths.checkpoints());
-  });
-  const auto report = runtime::train({.deck = deck,
-                                      .model = model,
-                                      .plan = plan,
-                                      .world = world(),
-                                      .device = *device,
-                                      .kernels = *kernels,
-                                      .train_data = *data,
-                                      .valid_data = data.get(),
-                                      .paths = paths,
-                                      .run_id = "trainer test",
-                                      .log = silent});
+  TrainerJob trainer(world(), deck, model, plan);
+  const auto report = runtime::train(trainer.job());
   double sum = 0;
   for (size_t i = 0; i < runtime::section_count; ++i)
     sum += report.sections.of(static_cast<runtime::Section>(i));
