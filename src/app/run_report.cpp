@@ -9,9 +9,13 @@
 #include "app/alone.hpp"
 #include "app/end_table.hpp"
 #include "app/run_trace.hpp"
+#include "core/form.hpp"
 #include "core/format.hpp"
+#include "core/hyphenated.hpp"
 #include "core/units.hpp"
 #include "deck/deck.hpp"
+#include "measure/link_report.hpp"
+#include "measure/profile_report.hpp"
 #include "measure/report.hpp"
 #include "report/page.hpp"
 #include "store/json_lines.hpp"
@@ -58,24 +62,19 @@ void read_plan(const store::RunPaths& paths, report::RunValues& values) {
   }
 }
 
-std::string shown(core::CollectiveKind kind) {
-  std::string name(core::name_of(kind));
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 void read_profile(const store::RunPaths& paths, report::RunValues& values) {
   std::error_code ignored;
   if (!fs::exists(paths.profile(), ignored)) return;
   try {
     auto profile = store::read_profile(paths.profile());
     for (const auto& [key, curve] : profile.hardware.collectives) {
-      const auto& s = key.shape;
-      const auto shape = s.nodes == 1 ? core::format("{} ranks of a node", s.ranks)
-                                      : core::format("{} ranks on {} nodes", s.ranks, s.nodes);
-      values.collectives.push_back({shown(key.kind), shape, measure::bus_factor(key.kind, s.ranks), curve});
+      values.collectives.push_back({core::hyphenated(core::name_of(key.kind)), report::text_of(key.shape),
+                                    measure::bus_factor(key.kind, key.shape.ranks), curve});
     }
     values.verdicts = measure::verdict_lines(profile.hardware);
+    values.link_changes = measure::link_change_lines(profile.hardware);
+    values.counters = measure::counter_rows(profile.model);
+    values.counters_missing = profile.model.counters_missing;
     values.coverage = std::move(profile.coverage);
     values.hardware = std::move(profile.hardware);
   } catch (const core::Error&) {

@@ -40,19 +40,25 @@ std::string link_coverage_text(const cost::HardwareProfile& profile) {
   return out;
 }
 
-std::string link_changes_text(const cost::HardwareProfile& profile) {
-  if (profile.compared_with.empty()) return "";
+std::vector<std::string> link_change_lines(const cost::HardwareProfile& profile) {
+  if (profile.compared_with.empty()) return {};
   const auto since = "since the profile of " + profile.compared_with;
-  if (profile.link_changes.empty()) return "  no link changed by more than noise " + since + "\n";
-  std::string out;
+  if (profile.link_changes.empty()) return {"no link changed by more than noise " + since};
+  std::vector<std::string> lines;
   for (const auto& c : profile.link_changes) {
     const bool better = (c.figure == cost::LinkFigure::latency) == (c.after < c.before);
-    out +=
-        core::format("  {}: rank {} ({}) to rank {} ({}), {}: {} {} was {} {}\n", better ? "better" : "worse",
-                     c.from, host_of_rank(profile, c.from), c.to, host_of_rank(profile, c.to), c.path,
-                     c.figure == cost::LinkFigure::latency ? "latency" : "bandwidth",
-                     shown(c.after, c.figure), shown(c.before, c.figure), since);
+    lines.push_back(core::format("{}: rank {} ({}) to rank {} ({}), {}: {} {} was {} {}",
+                                 better ? "better" : "worse", c.from, host_of_rank(profile, c.from), c.to,
+                                 host_of_rank(profile, c.to), c.path,
+                                 c.figure == cost::LinkFigure::latency ? "latency" : "bandwidth",
+                                 shown(c.after, c.figure), shown(c.before, c.figure), since));
   }
+  return lines;
+}
+
+std::string link_changes_text(const cost::HardwareProfile& profile) {
+  std::string out;
+  for (const auto& line : link_change_lines(profile)) out += "  " + line + "\n";
   return out;
 }
 

@@ -3,6 +3,7 @@
 // links as a table for other programs.
 
 #include <string>
+#include <vector>
 
 #include "cost/profile.hpp"
 
@@ -12,7 +13,11 @@ namespace galvatron::measure {
 /// profile does not say.
 std::string link_coverage_text(const cost::HardwareProfile& profile);
 
-/// Links that changed since the profile it was compared with; empty when there was none.
+/// Links that changed since the profile it was compared with, or that none did, a line each; none when there
+/// was no such profile.
+std::vector<std::string> link_change_lines(const cost::HardwareProfile& profile);
+
+/// The same as text.
 std::string link_changes_text(const cost::HardwareProfile& profile);
 
 /// A line per link, pass and size, with a header: from, to, hosts, path, pass, bytes, the statistics of the

@@ -56,12 +56,11 @@ std::string cost_lines(const cost::ModelProfile& profile) {
                                 : std::string("not measured"));
 }
 
-std::string counter_table(const cost::ModelProfile& profile) {
-  // One row per layer and phase, one column per event.
+std::vector<std::vector<std::string>> counter_rows(const cost::ModelProfile& profile) {
   std::vector<std::string> events;
   for (const auto& row : profile.counters)
     if (std::find(events.begin(), events.end(), row.event) == events.end()) events.push_back(row.event);
-  std::vector<core::Row> rows = {{"layer", "phase"}};
+  std::vector<std::vector<std::string>> rows = {{"layer", "phase"}};
   for (const auto& event : events) rows.front().push_back(event);
   for (const auto& reading : profile.counters) {
     if (rows.back()[0] != reading.layer || rows.back()[1] != reading.phase) {
@@ -71,7 +70,12 @@ std::string counter_table(const cost::ModelProfile& profile) {
     const auto column = std::find(events.begin(), events.end(), reading.event) - events.begin();
     rows.back()[static_cast<size_t>(column) + 2] = core::format("{:.4g}", reading.per_token);
   }
-  auto out = profile.counters.empty() ? std::string("  nothing counted\n") : core::table(rows);
+  return rows;
+}
+
+std::string counter_table(const cost::ModelProfile& profile) {
+  auto out =
+      profile.counters.empty() ? std::string("  nothing counted\n") : core::table(counter_rows(profile));
   if (!profile.counters_missing.empty()) out += "  missing: " + profile.counters_missing + "\n";
   return out;
 }

@@ -3,6 +3,7 @@
 // counted, and what the budget covered.
 
 #include <string>
+#include <vector>
 
 #include "cost/profile.hpp"
 
@@ -14,7 +15,11 @@ std::string interference_table(const cost::HardwareProfile& profile);
 /// Optimizer, gradient norm and loader: what a parameter or a token of the longest measured row costs.
 std::string cost_lines(const cost::ModelProfile& profile);
 
-/// Events per token by kind of layer and phase, and which are missing and why.
+/// Events per token by kind of layer and phase; the first row is the head. Only the head where nothing was
+/// counted.
+std::vector<std::vector<std::string>> counter_rows(const cost::ModelProfile& profile);
+
+/// The same as text, with what is missing and why.
 std::string counter_table(const cost::ModelProfile& profile);
 
 /// Every step: its curve's ends and how many points lie between.

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/form.hpp"
 #include "core/format.hpp"
+#include "core/hyphenated.hpp"
 #include "core/units.hpp"
 #include "measure/link_report.hpp"
 #include "measure/statistics.hpp"
@@ -67,26 +69,6 @@ std::vector<Tier> tiers_of(const cost::HardwareProfile& profile) {
   for (const auto& link : profile.links)
     tiers[node_of(profile, link.from) == node_of(profile, link.to) ? 0 : 1].links.push_back(&link);
   return tiers;
-}
-
-std::string_view shown(core::CollectiveKind kind) {
-  switch (kind) {
-    case core::CollectiveKind::all_reduce:
-      return "all-reduce";
-    case core::CollectiveKind::all_gather:
-      return "all-gather";
-    case core::CollectiveKind::reduce_scatter:
-      return "reduce-scatter";
-    case core::CollectiveKind::all_to_all:
-      return "all-to-all";
-    case core::CollectiveKind::broadcast:
-      return "broadcast";
-    case core::CollectiveKind::shift:
-      return "shift";
-    case core::CollectiveKind::exchange:
-      return "exchange";
-  }
-  return "?";
 }
 
 }  // namespace
@@ -165,9 +147,9 @@ std::string collective_table(const cost::HardwareProfile& profile) {
     if (curve.points.empty()) continue;
     const auto& last = curve.points.back();
     const auto forms = core::table_of(profile.forms, key.shape.ranks, key.shape.nodes, key.shape.per_node);
-    out += core::format("  {:<15} {:>5} {:>5} {:>8}  {:>10} {:>10}  {:>12} {:>12}  {}\n", shown(key.kind),
-                        key.shape.ranks, key.shape.nodes, key.shape.per_node,
-                        core::format_seconds(curve.points.front().seconds),
+    out += core::format("  {:<15} {:>5} {:>5} {:>8}  {:>10} {:>10}  {:>12} {:>12}  {}\n",
+                        core::hyphenated(core::name_of(key.kind)), key.shape.ranks, key.shape.nodes,
+                        key.shape.per_node, core::format_seconds(curve.points.front().seconds),
                         core::format_bytes(static_cast<int64_t>(last.x)), core::format_seconds(last.seconds),
                         rate_text(bus_factor(key.kind, key.shape.ranks) * last.x / last.seconds),
                         core::name_of(forms.of(key.kind, static_cast<int64_t>(last.x))));

@@ -52,6 +52,15 @@ std::string coverage_of(const RunValues& values) {
   return rows.size() > 1 ? html_table(rows, {5}, "What the profile's time covered") : "";
 }
 
+/// A table of one column, cut where it would be endless.
+std::string lines_table(std::string_view title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return {};
+  Rows rows = {{std::string(title)}};
+  for (size_t i = 0; i < std::min(most_lines, lines.size()); ++i) rows.push_back({lines[i]});
+  if (lines.size() > most_lines) rows.push_back({format("… and {} more", lines.size() - most_lines)});
+  return html_table(rows, {});
+}
+
 std::string links_of(const RunValues& values) {
   if (!values.hardware) return paragraph("No profile was measured or found.", "none");
   std::string out;
@@ -60,13 +69,18 @@ std::string links_of(const RunValues& values) {
   if (out.empty()) out = paragraph("One rank has no links.", "none");
   if (values.verdicts.empty() && !values.hardware->links.empty())
     out += paragraph("No link, node or device is slower than its peers.");
-  Rows rows = {{"slow ones"}};
-  for (size_t i = 0; i < std::min(most_lines, values.verdicts.size()); ++i)
-    rows.push_back({values.verdicts[i]});
-  if (values.verdicts.size() > most_lines)
-    rows.push_back({format("… and {} more", values.verdicts.size() - most_lines)});
-  if (rows.size() > 1) out += html_table(rows, {});
-  return out + coverage_of(values);
+  return out + lines_table("slow ones", values.verdicts) +
+         lines_table("since an earlier profile", values.link_changes) + coverage_of(values);
+}
+
+std::string machine_of(const RunValues& values) {
+  if (!values.hardware) return {};
+  auto out = peaks_picture(*values.hardware) + interference_picture(*values.hardware) +
+             reserve_picture(*values.hardware);
+  if (values.counters.size() > 1)
+    out += html_table(values.counters, {1}, "Counted per token, mean over the ranks");
+  if (!values.counters_missing.empty()) out += paragraph("Not counted: " + values.counters_missing, "none");
+  return out;
 }
 
 std::string plan_of(const RunValues& values) {
@@ -165,6 +179,7 @@ std::string page(const RunValues& values) {
   page.section("run", "The run", head_of(values));
   page.section("links", "Links", links_of(values));
   page.section("collectives", "Collectives", collective_curves(values.collectives));
+  page.section("machine", "Machine", machine_of(values));
   page.section("plan", "Plan", plan_of(values));
   page.section("memory", "Memory", memory_of(values));
   page.section("search", "Why this plan", search_of(values));

@@ -15,6 +15,12 @@ std::string link_maps(const cost::HardwareProfile& hardware);
 std::string link_curves(const cost::HardwareProfile& hardware);
 /// Bus bandwidth over bytes, one panel per collective.
 std::string collective_curves(const std::vector<Collective>& collectives);
+/// Matrix products per precision, and memory: the slowest, median and fastest rank.
+std::string peaks_picture(const cost::HardwareProfile& hardware);
+/// What a product and a collective cost each other at the same time, a row per kind, group and size.
+std::string interference_picture(const cost::HardwareProfile& hardware);
+/// Memory outside the arena, part by part.
+std::string reserve_picture(const cost::HardwareProfile& hardware);
 /// Stages × layers, with the strategy of each run of equal layers.
 std::string plan_picture(const plan::Plan& plan, const spec::ModelSpec& model);
 /// Memory of each pipeline rank by term against the limit (0: unknown) and what was measured, if anything.

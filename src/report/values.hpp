@@ -17,6 +17,9 @@ struct Fact {
   std::string name, value;
 };
 
+/// "4 ranks of a node", "8 ranks on 2 nodes".
+std::string text_of(const cost::GroupShape& shape);
+
 /// A measured collective with what turns its time into bus bandwidth.
 struct Collective {
   std::string name;   ///< "all-reduce"
@@ -88,6 +91,10 @@ struct RunValues {
   std::vector<cost::Coverage> coverage;
   std::vector<Collective> collectives;
   std::vector<std::string> verdicts;
+  std::vector<std::string> link_changes;  ///< since an earlier profile, a line each
+  std::vector<std::vector<std::string>>
+      counters;                  ///< per token, by layer and phase; the first row is the head
+  std::string counters_missing;  ///< which and why; may be empty
   std::optional<spec::ModelSpec> model;
   std::optional<plan::Plan> plan;  ///< with `model`
   int64_t memory_limit = 0;        ///< bytes per rank; 0 = unknown

@@ -32,6 +32,13 @@ TEST(Bounds, AThousandRanksAndAMillionSteps) {
         if (to % 64 == 0) link.isolated = test::curve_of(20, 1e-6, 1e9);
         hardware.links.push_back(link);
       }
+  hardware.memory_bytes_per_second.assign(1024, 1e10);
+  hardware.gemm_peaks[core::DType::bf16].assign(1024, 4e14);
+  for (int i = 0; i < 5000; ++i) {
+    hardware.interference.push_back(
+        {core::CollectiveKind::all_gather, {8, 1, 8}, 1024.0 * i, 1.1, 1 + 0.001 * i});
+    hardware.reserve_parts["part " + std::to_string(i)] = i;
+  }
   values.hardware = hardware;
   for (int i = 0; i < 3000; ++i) values.verdicts.push_back("slow link " + std::to_string(i));
   values.collectives.clear();

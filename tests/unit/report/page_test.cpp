@@ -42,16 +42,18 @@ std::string fault_of(const std::string& html) {
 
 TEST(Page, HasEverySectionAndPicture) {
   const auto html = page(small_run());
-  for (const char* section :
-       {"run", "links", "collectives", "plan", "memory", "search", "time", "loss", "end", "events", "deck"}) {
+  for (const char* section : {"run", "links", "collectives", "machine", "plan", "memory", "search", "time",
+                              "loss", "end", "events", "deck"}) {
     EXPECT_EQ(count(html, std::string("<section id=\"") + section + "\""), 1u) << section;
     EXPECT_EQ(count(html, std::string("href=\"#") + section + "\""), 1u) << section;
   }
   for (const char* picture :
-       {"map-isolated", "map-loaded", "map-latency", "link-curves", "collective-0", "plan", "memory",
-        "candidates", "comparison", "timeline-predicted", "timeline-measured", "loss", "step-time"})
+       {"map-isolated", "map-loaded", "map-latency", "link-curves", "collective-0", "peaks-products",
+        "peaks-memory", "interference", "reserve", "plan", "memory", "candidates", "comparison",
+        "timeline-predicted", "timeline-measured", "loss", "step-time"})
     EXPECT_EQ(count(html, std::string("aria-labelledby=\"") + picture + "-t"), 1u) << picture;
-  for (const char* text : {"node0", "dp2", "20 % slower", "slow link", "no tp plan fits",
+  for (const char* text : {"node0", "dp2", "20 % slower", "slow link", "no tp plan fits", "worse: rank 0",
+                           "1234", "all-reduce, 4 ranks on 2 nodes, 1 MiB", "not offered here",
                            "2001-09-09 01:46:40 UTC", "checkpoint of step 20"})
     EXPECT_NE(html.find(text), std::string::npos) << text;
 }
@@ -91,7 +93,10 @@ TEST(Page, TrustsNoText) {
   values.hardware->hosts = {evil, evil};
   for (auto& name : values.model->names) name += evil;
   for (auto* text : {&values.search_text, &values.deck_text}) *text = evil;
-  values.verdicts = {evil};
+  values.verdicts = values.link_changes = {evil};
+  values.counters = {{evil}, {evil}};
+  values.counters_missing = evil;
+  values.hardware->reserve_parts[evil] = 1;
   values.candidates[0].outline = values.candidates[0].remark = evil;
   values.collectives[0].name = values.collectives[0].shape = evil;
   values.measured_step[0].name = evil;

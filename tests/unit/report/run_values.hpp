@@ -71,6 +71,14 @@ inline report::RunValues small_run() {
   values.hardware = hardware_of(4, 2);
   values.collectives = {{"all-reduce", "4 ranks on 2 nodes", 1.5, curve_of(8, 1e-5, 1e9)}};
   values.verdicts = {"slow link: rank 0 → 3"};
+  values.hardware->gemm_peaks = {{core::DType::f32, {50e9, 60e9, 55e9, 40e9}}};
+  values.hardware->memory_bytes_per_second = {1e10, 1.1e10, 0.9e10, 1e10};
+  values.hardware->interference = {{core::CollectiveKind::all_reduce, {4, 2, 2}, 1 << 20, 1.2, 2.5}};
+  values.hardware->reserve_bytes = 40 << 20;
+  values.hardware->reserve_parts = {{"program", 30 << 20}, {"communicators", 10 << 20}};
+  values.link_changes = {"worse: rank 0 (node0) to rank 3 (node1)"};
+  values.counters = {{"layer", "phase", "cycles"}, {"attention", "forward", "1234"}};
+  values.counters_missing = "instructions: not offered here";
   values.coverage = {{"links", 10, 8, 6, 6, "pairs"}};
   values.model = small_model(2);
   values.plan = plan_of(*values.model, 2, 2, 4);
