@@ -1,6 +1,7 @@
 #!/bin/bash
 # Installs what building needs, and with --tests what testing needs too, on Debian and Ubuntu. Quick where all of it
-# is there. None of the packages brings a service. Without root and sudo it says what to install.
+# is there. No service is left running or enabled: Slurm, which the tests start for themselves, is installed without
+# its services, and only where there is none. Without root and sudo it says what to install.
 set -euo pipefail
 
 packages=(
@@ -11,12 +12,16 @@ packages=(
   librandom123-dev libxxhash-dev libhwloc-dev libpapi-dev
 )
 optional=()
+without_services=()
 for argument in "$@"; do
   case $argument in
     --tests)
       packages+=(libgtest-dev libbenchmark-dev hdf5-tools python3)
       # Newer systems no longer have this one; the test of the format says so and is skipped.
       optional+=(clang-format-14)
+      # One of the two kinds of modules; they cannot both be installed.
+      command -v ml >/dev/null || [ -e /usr/share/modules/init/bash ] || optional+=(lmod)
+      command -v sinfo >/dev/null || without_services=(slurm-wlm munge)
       ;;
     *)
       echo "usage: jobscripts/setup.sh [--tests]" >&2
@@ -44,6 +49,9 @@ for package in "${optional[@]}"; do
     missing+=("$package")
   fi
 done
+for package in "${without_services[@]}"; do
+  is_installed "$package" || missing+=("$package")
+done
 if [ ${#missing[@]} -eq 0 ]; then
   echo "setup: nothing is missing"
   exit 0
@@ -61,7 +69,30 @@ fi
 apt() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=500 "$@"
 }
+
+# Services that come with packages neither start now nor with the machine.
+policy=/usr/sbin/policy-rc.d
+made_policy=
+forbid_services() {
+  if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+    "${as_root[@]}" chmod 755 "$policy"
+    made_policy=yes
+  fi
+  trap allow_services EXIT
+}
+allow_services() {
+  local service
+  if [ -n "$made_policy" ]; then "${as_root[@]}" rm -f "$policy"; fi
+  for service in munge slurmctld slurmd; do
+    "${as_root[@]}" systemctl disable --quiet "$service" 2>/dev/null || true
+  done
+}
+
 echo "setup: installing ${missing[*]}"
 apt update
+if [ ${#without_services[@]} -gt 0 ]; then
+  forbid_services
+fi
 apt install --no-install-recommends "${missing[@]}"
 echo "setup: done"

@@ -12,6 +12,7 @@
 #include "app/failure.hpp"
 #include "app/ranks.hpp"
 #include "app/verbs.hpp"
+#include "comm/guard.hpp"
 #include "core/format.hpp"
 #include "deck/suggest.hpp"
 
@@ -124,11 +125,14 @@ int run(const std::vector<std::string>& words, const std::vector<Verb>& table) {
 
   add_problems(verb, table, line);
   const bool on_ranks = verb != nullptr && verb->launch == Launch::ranks;
+  bool ranks_begun = false;
   Result result;
   ExitCode code = ExitCode::finished;
   try {
     check_processor(console);
     if (verb == nullptr) throw core::UserError(core::join(line.problems, "\n"));
+    if (on_ranks) comm::check_start();
+    ranks_begun = on_ranks;
     if (on_ranks) return static_cast<int>(play_on_ranks(*verb, line, console, result));
     code = play_alone(*verb, line, console, result);
   } catch (...) {
@@ -138,7 +142,7 @@ int run(const std::vector<std::string>& words, const std::vector<Verb>& table) {
   }
   // Processes that never became ranks all fail alike. Only the one that speaks returns the code: a launcher
   // would kill it before it has spoken when another one fails first.
-  if (!on_ranks && console.speaker() == Speaker::no) return static_cast<int>(ExitCode::finished);
+  if (!ranks_begun && console.speaker() == Speaker::no) return static_cast<int>(ExitCode::finished);
   if (verb == nullptr || verb->ending == Ending::result) {
     console.print(result.line(line.verb, static_cast<int>(code)));
   }

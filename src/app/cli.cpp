@@ -43,8 +43,9 @@ CommandLine parse_command_line(const std::vector<std::string>& words) {
   parser.set_help_flag();
   parser.allow_extras();
   parser.add_option("words", positional);
-  auto* out_option = parser.add_option("--out", line.out);
-  auto* resume_option = parser.add_option("--resume", resume);
+  // The last word counts, so that a script can add its own to those of its user.
+  auto* out_option = parser.add_option("--out", line.out)->take_last();
+  auto* resume_option = parser.add_option("--resume", resume)->take_last();
   parser.add_flag("--overwrite", line.overwrite);
   const std::vector<CLI::Option*> of_some_verbs = {
       parser.add_flag("--space", line.space),     parser.add_option("--html", line.html),

@@ -122,7 +122,8 @@ Job::Job(Context& context, FolderUse use) : context_(context) {
   paths_ = {deck().run.out};
   deck_text_ = deck::to_toml(deck());
   if (deck().train.walltime > 0) deadline_ = runtime::wall_clock() + deck().train.walltime;
-  if (const auto end = environment("SLURM_JOB_END_TIME"); !end.empty()) deadline_ = std::atof(end.c_str());
+  if (const auto end = std::atof(environment("SLURM_JOB_END_TIME").c_str()); end > 0)
+    deadline_ = deadline_ > 0 ? std::min(deadline_, end) : end;
   require_same(world(), "the program or the deck", version_json() + deck_text_);
   if (use == FolderUse::own) open_folder();
   banner();

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace galvatron::comm {
 
@@ -14,6 +15,14 @@ using Environment = std::function<std::string(const char*)>;
 /// although the launcher says that there are more. Empty when all is well. `environment` is that from before
 /// MPI was initialised (MPI changes it).
 std::string launch_problem(int mpi_size, const Environment& environment);
+
+/// Why MPI, whose library names itself `mpi_library`, cannot be initialised at all: srun started this process
+/// without the interface that Open MPI needs, which would then print a page and abort. Empty when all is
+/// well.
+std::string start_problem(std::string_view mpi_library, const Environment& environment);
+
+/// Throws core::UserError (environment) with start_problem() of this process. Call it before anything of MPI.
+void check_start();
 
 /// Initialises MPI with MPI_THREAD_MULTIPLE (the watchdog may abort from its own thread) and finalises it on
 /// destruction, except while unwinding: the other ranks may never come to a collective end.

@@ -41,6 +41,32 @@ std::string launch_problem(int mpi_size, const Environment& environment) {
   return {};
 }
 
+std::string start_problem(std::string_view mpi_library, const Environment& environment) {
+  if (mpi_library.find("Open MPI") == std::string_view::npos) return {};
+  // A batch script has a task of its own too, but no more than one.
+  if (environment("SLURM_STEP_ID").empty() || std::atoi(environment("SLURM_STEP_NUM_TASKS").c_str()) <= 1)
+    return {};
+  for (const char* variable : {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_SIZE"})
+    if (!environment(variable).empty()) return {};
+  return core::format(
+      "MPI sees 1 rank, but the launcher says SLURM_NTASKS={}: srun did not give this process the interface "
+      "(PMI) through which Open MPI finds the other ranks. Start it with 'srun --mpi=pmix' ('srun "
+      "--mpi=list' "
+      "names what this Slurm offers), or with mpirun.",
+      environment("SLURM_STEP_NUM_TASKS"));
+}
+
+void check_start() {
+  char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  int length = 0;
+  GALV_MPI(MPI_Get_library_version(library, &length));  // one of the few that may come before MPI_Init
+  const auto problem = start_problem(library, [](const char* variable) {
+    const char* value = std::getenv(variable);
+    return std::string(value == nullptr ? "" : value);
+  });
+  if (!problem.empty()) throw core::UserError(core::ExitCode::environment, problem);
+}
+
 Guard::Guard() {
   std::map<std::string, std::string> before;
   for (const char* variable : size_variables)

@@ -35,5 +35,24 @@ TEST(LaunchProblem, AForeignMpirunIsExplained) {
   EXPECT_NE(problem(1, {{"OMPI_COMM_WORLD_SIZE", "4"}}).find("OMPI_COMM_WORLD_SIZE=4"), std::string::npos);
 }
 
+TEST(StartProblem, SrunWithoutPmiIsExplainedBeforeOpenMpiAborts) {
+  const auto start = [](const std::string& library, std::map<std::string, std::string> variables) {
+    return start_problem(library, [variables = std::move(variables)](const char* name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? std::string() : found->second;
+    });
+  };
+  const std::map<std::string, std::string> srun = {{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}};
+  const auto text = start("Open MPI v4.1.4", srun);
+  EXPECT_NE(text.find("SLURM_NTASKS=4"), std::string::npos) << text;
+  EXPECT_NE(text.find("srun --mpi=pmix"), std::string::npos) << text;
+  auto with_pmix = srun;
+  with_pmix["PMIX_RANK"] = "0";
+  EXPECT_EQ(start("Open MPI v4.1.4", with_pmix), "");
+  EXPECT_EQ(start("MPICH Version: 4.0", srun), "");
+  EXPECT_EQ(start("Open MPI v4.1.4", {{"SLURM_NTASKS", "4"}}), "") << "a batch script";
+  EXPECT_EQ(start("Open MPI v4.1.4", {}), "");
+}
+
 }  // namespace
 }  // namespace galvatron::comm

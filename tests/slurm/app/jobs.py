@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""The job scripts on a real Slurm of two nodes: submitted, stopped, lost, queued again.
+
+Usage: jobs.py CASE PROGRAM. Ends with 77 where Slurm cannot be started, saying why, with 1 when something is wrong, else
+with 0.
+"""
+import glob
+import json
+import os
+import re
+import sys
+import tempfile
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from emulated_cluster import Unavailable, skip  # noqa: E402
+from slurm_cluster import SlurmCluster  # noqa: E402
+
+DECK = "inputs/tiny/gpt.toml"
+NODES = ["-N2", "--ntasks-per-node=2", "--time=10"]
+ONE_NODE = ["-N1", "--ntasks-per-node=2", "--time=10"]
+QUICK = ["profile.budget=1", "search.trials=0"]
+# One plan for all, so that a run can be compared with another one bit for bit.
+PLAN = ["plan.tp=2", "train.eval_every=0"]
+LONG = PLAN + ["train.steps=20000", "checkpoint.every=0"]
+
+
+class Jobs:
+    def __init__(self, slurm, folder, program):
+        self.slurm, self.folder, self.program = slurm, folder, program
+        self.problems = []
+
+    def out(self, name):
+        return os.path.join(self.folder, name)
+
+    def submit(self, script, words, options=NODES, more=None):
+        settings = dict({"GALVATRON": self.program}, **(more or {}))
+        return self.slurm.sbatch([f"jobscripts/slurm/{script}.sbatch", *words], options, settings)
+
+    def ended(self, job, state, code, texts, seconds=120):
+        end = self.slurm.wait(job, seconds)
+        if (end.state, end.code) != (state, code):
+            self.problems.append(f"job {job}: {end.state}, exit code {end.code}, expected {state}, {code}\n{end.text}")
+        for what in texts:
+            if not re.search(what, end.text):
+                self.problems.append(f"'{what}' is missing in:\n{end.text}")
+        return end.text
+
+    def play(self, script, words, texts, state="COMPLETED", code=0, **how):
+        return self.ended(self.submit(script, words, **how), state, code, texts)
+
+    def require(self, name, files):
+        for file in files:
+            if not glob.glob(os.path.join(self.out(name), file)):
+                self.problems.append(f"{file} is missing in {name}, which holds {glob.glob(self.out(name) + '/*')}")
+
+    def steps(self, name):
+        """What must be the same in every repetition, of each step that was logged."""
+        path = os.path.join(self.out(name), "metrics.jsonl")
+        if not os.path.exists(path):
+            return {}
+        with open(path, encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file if line.endswith("}\n")]
+        return {row["step"]: (row["loss_hex"], row["grad_norm_hex"]) for row in rows}
+
+    def same(self, a, b):
+        left, right = self.steps(a), self.steps(b)
+        differing = [s for s in sorted(set(left) | set(right)) if left.get(s) != right.get(s)]
+        if not left or differing:
+            self.problems.append(f"metrics of {a} and {b} differ at steps {differing[:5]} of {len(left)}")
+
+    def await_step(self, name, step, seconds=60):
+        self.slurm.until(lambda: max(self.steps(name), default=0) >= step, seconds, f"step {step} of {name}")
+
+    def await_checkpoint(self, name, seconds=60):
+        self.slurm.until(lambda: self.checkpoint_steps(name), seconds, f"a checkpoint of {name}")
+
+    def checkpoint_steps(self, name):
+        files = glob.glob(os.path.join(self.out(name), "checkpoints", "step-*.h5"))
+        return sorted(int(re.search(r"step-(\d+)", file).group(1)) for file in files)
+
+    def hurry(self, job):
+        """A job that is queued again waits two minutes; this one starts now."""
+        if self.slurm.states(job) == ["PENDING"]:
+            self.slurm.command(["scontrol", "update", f"jobid={job}", "starttime=now"], check=False)
+
+    def await_text(self, job, what, seconds):
+        """Waits for words in the log of a job that is queued again on the way."""
+        self.slurm.until(lambda: self.hurry(job) or re.search(what, self.slurm.job_text(job)), seconds,
+                         lambda: f"'{what}' does not come from job {job}\n{self.slurm.job_text(job)}")
+
+    def restarts(self, job):
+        return int(self.slurm.facts(job)["Restarts"])
+
+
+def scripts(j):
+    """Profile, search and train by three jobs in one run folder; what one has written the next one takes."""
+    words = [DECK, "--out", j.out("run")] + QUICK
+    j.play("profile", words, ["4 ranks on node0, node1 ", "RESULT verb=profile .*exit=0"])
+    j.require("run", ["profile.h5"])
+    j.play("search", words, ["used again", "RESULT verb=search .*exit=0"])
+    j.require("run", ["plan.toml"])
+    j.play("train", words, ["RESULT verb=train steps=20 .*exit=0"])
+    j.require("run", ["checkpoints/step-000020.h5", "report.html"])
+
+
+def run(j):
+    """All phases in one job; the same line again finds nothing to do; a wrong deck ends the job with 2."""
+    words = [DECK, "--out", j.out("run")] + QUICK
+    j.play("run", words, ["RESULT verb=run steps=20 .*exit=0"], options=ONE_NODE)
+    j.play("run", words, ["holds a finished run"], options=ONE_NODE)
+    j.play("run", words + ["train.stepz=1"], ["did you mean 'steps'"], "FAILED", 2, options=ONE_NODE)
+
+
+def sweep(j):
+    """Three tasks of an array, each with the words of its line, in folders of their own."""
+    job = j.submit("sweep", ["inputs/tiny/sweep.txt", DECK, "--out", j.out("sweep"), "train.steps=8", "plan.pp=1"],
+                   options=ONE_NODE + ["--array=1-3"])
+    j.ended(job, "COMPLETED", 0, [r"task 1: train.lr=1e-2", r"task 3: train.lr=1e-3"])
+    losses = set()
+    for task in "123":
+        j.require(f"sweep/{task}", ["checkpoints/step-000008.h5"])
+        losses.add(j.steps(f"sweep/{task}").get(8))
+    if len(losses) != 3:
+        j.problems.append(f"three learning rates gave {len(losses)} different losses")
+    j.play("sweep", ["inputs/tiny/sweep.txt", DECK], ["has no line 9"], "FAILED", 2, options=ONE_NODE + ["--array=9"])
+
+
+def chain(j):
+    """A run longer than its jobs: it is queued again until it has finished, with the bits of one that was never stopped."""
+    words = PLAN + ["train.steps=120", "checkpoint.every=0"]
+    j.play("train", [DECK, "--out", j.out("whole")] + words, ["steps=120 "], options=ONE_NODE)
+    job = j.submit("chain", [DECK, "--out", j.out("parts"), "train.walltime=2 s"] + words, options=ONE_NODE,
+                   more={"GALVATRON_VERB": "train"})
+    j.await_text(job, "steps=120 .*exit=0", 90)
+    j.ended(job, "COMPLETED", 0, [r"queued again at step \d+ \(was 0\), restart 1 of", r"resumed_from=[1-9]", "steps=120 "])
+    j.same("whole", "parts")
+
+
+def chain_ends(j):
+    """A chain ends at MAX_RESTARTS, and when a job saved nothing new."""
+    words = [DECK, "--out", j.out("few")] + LONG
+    text = j.play("chain", words + ["train.walltime=2 s"], ["not queued again: MAX_RESTARTS=0"], "FAILED", 75,
+                  more={"MAX_RESTARTS": "0", "GALVATRON_VERB": "train"})
+    step = re.search(r"go on from step (\d+)", text)
+    if not step or int(step.group(1)) not in j.checkpoint_steps("few"):
+        j.problems.append(f"the step to go on from is not that of a checkpoint:\n{text}")
+    words = [DECK, "--out", j.out("none"), "train.walltime=1 ms"]
+    j.play("chain", words, ["stopped in the profile", "not queued again: the newest checkpoint is still of step 0"],
+           "FAILED", 75)
+
+
+def requeue(j):
+    """`scontrol requeue` and `scancel` send SIGTERM: the ranks save, and the run goes on bit for bit."""
+    words = [DECK, "--out", j.out("parts")] + LONG
+    job = j.submit("train", words)
+    j.await_step("parts", 20)
+    j.slurm.command(["scontrol", "requeue", str(job)])
+    j.slurm.until(lambda: j.restarts(job) == 1 and j.slurm.states(job) == ["PENDING"], 30, "the job is not queued again")
+    saved = j.checkpoint_steps("parts")
+    if not saved:
+        j.problems.append("nothing was saved before the job was queued again")
+    j.hurry(job)
+    j.await_step("parts", saved[-1] + 20)
+    j.slurm.command(["scancel", str(job)])
+    j.ended(job, "CANCELLED", 75, [f"resumed_from={saved[-1]} ", "stopped=requeue"])
+    last = j.checkpoint_steps("parts")[-1]
+    if last <= saved[-1]:
+        j.problems.append(f"scancel: the newest checkpoint is still of step {last}")
+    j.play("train", [DECK, "--out", j.out("whole"), f"train.stop_after={last}"] + LONG, [f"steps={last} "])
+    j.same("whole", "parts")
+
+
+def signals(j):
+    """SIGUSR1 by scancel reaches the ranks, not the script: they save and go on."""
+    job = j.submit("train", [DECK, "--out", j.out("run")] + LONG)
+    j.await_step("run", 10)
+    j.slurm.command(["scancel", "--signal=USR1", str(job)])
+    j.await_checkpoint("run")
+    j.await_step("run", j.checkpoint_steps("run")[-1] + 10)
+    open(os.path.join(j.out("run"), "STOP"), "w", encoding="ascii").close()
+    j.ended(job, "COMPLETED", 0, ["stopped=user"])
+
+
+def killed(j):
+    """A rank is killed: the step ends within seconds, and the same line goes on."""
+    words = [DECK, "--out", j.out("run")] + LONG + ["checkpoint.every=20"]
+    job = j.submit("train", words)
+    j.await_checkpoint("run")
+    j.slurm.command(["scancel", "--signal=KILL", f"{job}.0"])
+    end = j.slurm.wait(job, 30)
+    if end.state != "FAILED" or end.code == 0:
+        j.problems.append(f"ranks killed: {end.state}, exit code {end.code}\n{end.text}")
+    last = j.checkpoint_steps("run")[-1]
+    j.play("train", words + [f"train.stop_after={last + 5}"], [f"resumed_from={last} "])
+
+
+def mismatch(j):
+    """Without PMI every rank is alone: exit 3, with what to do, from every way to start."""
+    j.play("train", [DECK, "--out", j.out("run"), "plan.pp=1"], ["MPI sees 1 rank, but the launcher says SLURM_NTASKS=4",
+                                                                "srun --mpi=pmix"], "FAILED", 3,
+           more={"GALVATRON_MPI_TYPE": "none"})
+
+
+def time_limit(j):
+    """A real time limit: the program knows the end, saves before it and the chain goes on."""
+    job = j.submit("chain", [DECK, "--out", j.out("run")] + LONG, options=["-N2", "--ntasks-per-node=2", "--time=1"],
+                   more={"GALVATRON_VERB": "train", "MAX_RESTARTS": "1"})
+    j.await_text(job, "not queued again", 300)
+    text = j.ended(job, "FAILED", 75, [r"queued again at step \d+ \(was 0\)", "MAX_RESTARTS=1 is reached"])
+    if text.count("stopped=requeue") != 2:
+        j.problems.append(f"expected two attempts that saved:\n{text}")
+
+
+def preempted(j):
+    """A job of a more urgent partition takes the nodes: saved, queued again by Slurm, gone on with."""
+    job = j.submit("train", [DECK, "--out", j.out("run")] + LONG)
+    j.await_step("run", 20)
+    urgent = j.submit("train", [DECK, "--out", j.out("urgent"), "plan.tp=2"], options=NODES + ["-p", "urgent"])
+    j.ended(urgent, "COMPLETED", 0, ["steps=20 "])
+    saved = j.checkpoint_steps("run")
+    if not saved:
+        j.problems.append(f"a preempted job saved nothing:\n{j.slurm.job_text(job)}")
+        return
+    j.hurry(job)
+    j.await_step("run", saved[-1] + 10)
+    open(os.path.join(j.out("run"), "STOP"), "w", encoding="ascii").close()
+    j.ended(job, "COMPLETED", 0, ["goes on|resumed_from=[1-9]", "stopped=user"])
+
+
+def node_death(j):
+    """A node is gone: Slurm notices, queues the job again, and it goes on once the node is back."""
+    job = j.submit("train", [DECK, "--out", j.out("run")] + LONG + ["checkpoint.every=20"])
+    j.await_checkpoint("run")
+    j.slurm.kill_node(1)
+    j.slurm.until(lambda: j.restarts(job) == 1, 90, lambda: f"the job is not queued again: {j.slurm.facts(job)}")
+    saved = j.checkpoint_steps("run")[-1]
+    j.slurm.start_node(1)
+    j.slurm.until(lambda: j.hurry(job) or max(j.steps("run"), default=0) >= saved + 30, 120,
+                  lambda: f"no progress after the node was back\n{j.slurm.job_text(job)}")
+    open(os.path.join(j.out("run"), "STOP"), "w", encoding="ascii").close()
+    j.ended(job, "COMPLETED", 0, [r"resumed_from=[1-9]", "stopped=user"])
+
+
+CASES = {name: case for name, case in globals().items()
+         if name in ("scripts", "run", "sweep", "chain", "chain_ends", "requeue", "signals", "killed", "mismatch", "time_limit",
+                     "preempted", "node_death")}
+
+
+def main():
+    case, program = sys.argv[1:]
+    os.chdir(SOURCE)
+    try:
+        with SlurmCluster(2) as slurm, tempfile.TemporaryDirectory(prefix="galvatron-slurm-") as folder:
+            jobs = Jobs(slurm, folder, program)
+            try:
+                CASES[case](jobs)
+            except RuntimeError as error:
+                jobs.problems.append(str(error))
+    except Unavailable as reason:
+        skip(reason)
+    for problem in jobs.problems:
+        print(f"{case}: {problem}")
+    sys.exit(1 if jobs.problems else 0)
+
+
+if __name__ == "__main__":
+    main()
