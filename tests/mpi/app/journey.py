@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 DECK = "inputs/tiny/gpt.toml"
@@ -131,6 +132,19 @@ class Journey:
             seen = [e for e in events if e["ph"] == "X" and e["pid"] == rank and e["name"].startswith("step ")]
             if len(seen) != steps:
                 self.problems.append(f"trace.json has {len(seen)} steps of rank {rank}, expected {steps}")
+
+    def read_with_h5py(self, name):
+        """An independent reader finds in the profile and the last checkpoint what docs/files.md says."""
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "read_with_h5py.py")
+        able = [python for python in (sys.executable, "/usr/bin/python3")
+                if subprocess.run([python, "-c", "import h5py"], capture_output=True).returncode == 0]
+        if not able:
+            print("no python here has h5py, so it was not tried")
+            return
+        read = subprocess.run([able[0], script, self.file(name, "profile.h5"), self.checkpoints(name)[-1]],
+                              capture_output=True, text=True)
+        if read.returncode != 0:
+            self.problems.append(f"h5py: {read.stdout}{read.stderr}")
 
     def checkpoints(self, name):
         return sorted(glob.glob(self.file(name, "checkpoints", "step-*.h5")))

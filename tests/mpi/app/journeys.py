@@ -263,6 +263,7 @@ def quickstart(j):
     j.reported("run", ["blocks.", "Loss over steps", "Bandwidth, one pair alone", "One step as measured", "Why this plan",
                        "checkpoint of step 20"])
     j.traced("run", ranks=4, steps=2)
+    j.read_with_h5py("run")
     j.run(4, run, verb="search", deck=deck, texts=["used again", "predicted_step_s="])
 
 
