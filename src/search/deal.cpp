@@ -44,10 +44,12 @@ std::vector<int64_t> numbers_of(const std::string& answer) {
 }
 
 std::vector<std::string> deal(core::WorkQueue& queue, size_t count,
-                              const std::function<std::string(size_t)>& job) {
-  const auto workers = static_cast<size_t>(queue.workers());
+                              const std::function<std::string(size_t)>& job,
+                              const std::function<size_t(size_t)>& number_of) {
+  const auto workers = static_cast<size_t>(queue.workers()), own_number = static_cast<size_t>(queue.worker());
   std::string own;
-  for (auto i = static_cast<size_t>(queue.worker()); i < count; i += workers) own += line_of(i, job);
+  for (size_t i = 0; i < count; ++i)
+    if ((number_of ? number_of(i) : i) % workers == own_number) own += line_of(i, job);
   std::vector<std::optional<std::string>> lines(count);
   for (const std::string& text : queue.all_gather(own))
     for (size_t begin = 0; begin < text.size();) {

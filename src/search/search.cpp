@@ -3,6 +3,8 @@
 #include "search/search.hpp"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <tuple>
 
 #include "core/errors.hpp"
@@ -14,12 +16,19 @@
 namespace galvatron::search {
 namespace {
 
-/// Tasks solved between two looks at the best plans so far. The same for any number of workers, so that all
-/// of them open the same tasks.
+/// Tasks bounded or solved between two looks at the best plans so far. The same for any number of workers, so
+/// that all of them open the same tasks.
 constexpr size_t round_size = 8;
 
 /// Stands for the end of a line in an answer, which is one line.
 constexpr char line_break = '\x1e';
+
+/// A task that waits for its turn: first its quick bound is replaced by one from prices, then it is solved.
+struct Waiting {
+  int64_t bound = 0;
+  size_t task = 0;
+  bool priced = false;
+};
 
 /// What is known of a solved task.
 struct Solved {
@@ -77,26 +86,65 @@ class Searcher {
   }
 
   void open_tasks() {
-    for (size_t begin = 0; begin < tasks_.size(); begin += round_size) {
-      if (is_beaten(tasks_[begin])) break;
-      const size_t count = std::min(round_size, tasks_.size() - begin);
-      const auto answers = deal(queue_, count, [&](size_t i) { return solve(tasks_[begin + i]); });
-      for (size_t i = 0; i < count; ++i) record(begin + i, answers[i]);
+    std::vector<Waiting> waiting;
+    for (size_t i = 0; i < tasks_.size(); ++i) waiting.push_back({tasks_[i].bound, i});
+    while (!waiting.empty()) {
+      std::stable_sort(waiting.begin(), waiting.end(), [&](const Waiting& a, const Waiting& b) {
+        return faster(a.bound, tasks_[a.task].batch, b.bound, tasks_[b.task].batch);
+      });
+      std::vector<Waiting> round;
+      for (const Waiting& one : waiting)
+        if (round.size() < round_size && !is_beaten(one)) round.push_back(one);
+      waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(round.size()));
+      if (round.empty()) break;
+      const auto answers = deal(
+          queue_, round.size(),
+          [&](size_t i) {
+            auto& solver = solver_of(round[i].task);
+            return round[i].priced ? solve(solver) : core::format("{}", solver.bound());
+          },
+          [&](size_t i) { return round[i].task; });
+      for (size_t i = 0; i < round.size(); ++i) {
+        if (round[i].priced)
+          record(round[i].task, answers[i]);
+        else
+          waiting.push_back({numbers_of(answers[i]).at(0), round[i].task, true});
+      }
+      forget_solvers(waiting);
     }
   }
 
   /// Whether the task's bound is worse than the last of the plans to keep.
-  bool is_beaten(const Task& task) const {
+  bool is_beaten(const Waiting& one) const {
+    if (one.bound == unreachable) return true;
     const auto keep = static_cast<size_t>(context_.options.keep);
     if (solved_.size() < keep) return false;
     const Solved& last = solved_[keep - 1];
-    return faster(last.step_ns, tasks_[last.task].batch, task.bound, task.batch);
+    return faster(last.step_ns, tasks_[last.task].batch, one.bound, tasks_[one.task].batch);
   }
 
-  std::string solve(const Task& task) const {
-    // Tasks of a round go to several workers, which all know the same: a later one may be beaten already.
-    if (is_beaten(task)) return "2";
-    TaskSolver solver(context_, task, cluster_.memory_bytes);
+  /// A task's prices, bounds and solution stay with the worker that made them.
+  TaskSolver& solver_of(size_t task) {
+    auto& solver = solvers_[task];
+    if (!solver) solver = std::make_unique<TaskSolver>(context_, tasks_[task], cluster_.memory_bytes);
+    return *solver;
+  }
+
+  /// Those that neither wait nor are among the plans to keep.
+  void forget_solvers(const std::vector<Waiting>& waiting) {
+    std::map<size_t, std::unique_ptr<TaskSolver>> kept;
+    const auto keep = [&](size_t task) {
+      const auto found = solvers_.find(task);
+      if (found != solvers_.end()) kept.insert(solvers_.extract(found));
+    };
+    for (const Waiting& one : waiting)
+      if (!is_beaten(one)) keep(one.task);
+    for (size_t i = 0; i < std::min(solved_.size(), static_cast<size_t>(context_.options.keep)); ++i)
+      keep(solved_[i].task);
+    solvers_ = std::move(kept);
+  }
+
+  std::string solve(TaskSolver& solver) const {
     const auto candidate = solver.solve();
     const auto& counts = solver.counts();
     const auto work =
@@ -108,7 +156,6 @@ class Searcher {
 
   void record(size_t task, const std::string& answer) {
     const auto numbers = numbers_of(answer);
-    if (numbers.at(0) == 2) return;
     auto& statistics = result_.statistics;
     ++statistics.opened;
     statistics.exact = statistics.exact && numbers.at(3) != 0;
@@ -133,13 +180,11 @@ class Searcher {
   }
 
   /// Plans travel as the text of their files, which gives the same plan back.
-  std::string polish(const Task& task) const {
-    TaskSolver solver(context_, task, cluster_.memory_bytes);
-    GALV_ASSERT(solver.solve().has_value(), task.micros);
+  std::string polish(TaskSolver& solver) const {
     const Candidate best = solver.polished();
     int64_t free_ns = 0, free_bytes = 0;
     if (cluster_.memory_bytes > 0)
-      if (const auto free = TaskSolver(context_, task, 0).solve()) {
+      if (const auto free = TaskSolver(solver, 0).solve()) {
         free_ns = free->step_ns;
         free_bytes = free->memory_bytes;
       }
@@ -151,7 +196,9 @@ class Searcher {
 
   void rank_finalists() {
     const auto count = std::min(solved_.size(), static_cast<size_t>(context_.options.keep));
-    const auto answers = deal(queue_, count, [&](size_t i) { return polish(tasks_[solved_[i].task]); });
+    const auto answers = deal(
+        queue_, count, [&](size_t i) { return polish(solver_of(solved_[i].task)); },
+        [&](size_t i) { return solved_[i].task; });
     std::vector<Finalist> finalists;
     for (size_t i = 0; i < count; ++i) finalists.push_back(finalist_of(answers[i]));
     std::stable_sort(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
@@ -195,7 +242,8 @@ class Searcher {
   const program::WorkspaceRule& workspace_;
   core::WorkQueue& queue_;
   std::vector<Task> tasks_;
-  std::vector<Solved> solved_;  ///< best first
+  std::vector<Solved> solved_;                             ///< best first
+  std::map<size_t, std::unique_ptr<TaskSolver>> solvers_;  ///< of this worker's tasks
   int64_t dominated_ = 0;
   SearchResult result_;
 };

@@ -62,7 +62,7 @@ Candidate priced(const SearchContext& context, plan::Plan plan) {
 
 /// What a solved task keeps for its polish.
 struct TaskSolver::Solution {
-  std::vector<std::unique_ptr<Level>> levels;
+  std::vector<std::unique_ptr<Level>> levels;  ///< one per level of the tied table
   Level* level = nullptr;
   Split split;
   std::optional<Candidate> best;
@@ -76,12 +76,28 @@ TaskSolver::TaskSolver(const SearchContext& context, const Task& task, int64_t m
       memory_bytes_(memory_bytes > 0 ? memory_bytes : no_limit),
       solution_(std::make_unique<Solution>()) {}
 
-void TaskSolver::make_prices() {
-  if (!prices_) prices_ = std::make_unique<TaskPrices>(context_, task_);
+TaskSolver::TaskSolver(const TaskSolver& other, int64_t memory_bytes)
+    : TaskSolver(other.context_, other.task_, memory_bytes) {
+  prices_ = other.prices_;
+}
+
+void TaskSolver::make_levels() {
+  if (!prices_) prices_ = std::make_shared<TaskPrices>(context_, task_);
+  if (!solution_->levels.empty()) return;
+  for (const TieLevel& tie : prices_->levels())
+    solution_->levels.push_back(std::make_unique<Level>(*prices_, tie, memory_bytes_, counts_));
+}
+
+int64_t TaskSolver::bound() {
+  if (task_.chunks > 1) return task_.bound;
+  make_levels();
+  int64_t least = unreachable;
+  for (const auto& level : solution_->levels) least = std::min(least, level->step_bound());
+  return std::max(least, task_.bound);
 }
 
 std::optional<Candidate> TaskSolver::solve() {
-  make_prices();
+  make_levels();
   if (task_.chunks > 1) {
     const auto plan = best_interleaved(*prices_, memory_bytes_, counts_);
     if (!plan) return std::nullopt;
@@ -89,14 +105,12 @@ std::optional<Candidate> TaskSolver::solve() {
     return solution_->best;
   }
   int64_t limit = unreachable;
-  for (const TieLevel& tie : prices_->levels()) {
-    auto level = std::make_unique<Level>(*prices_, tie, memory_bytes_, counts_);
+  for (const auto& level : solution_->levels) {
     const auto split = level->split(limit);
     if (!split || split->value >= limit) continue;
     limit = split->value;
     solution_->split = *split;
     solution_->level = level.get();
-    solution_->levels.push_back(std::move(level));
   }
   if (solution_->level == nullptr) return std::nullopt;
   Candidate best = priced(context_, *solution_->level->plan(solution_->split));
@@ -141,12 +155,11 @@ Candidate TaskSolver::polished() {
 }
 
 std::optional<Candidate> TaskSolver::smallest() {
-  make_prices();
+  make_levels();
   std::optional<Candidate> best;
   if (task_.chunks > 1) return best;
-  for (const TieLevel& tie : prices_->levels()) {
-    Level level(*prices_, tie, memory_bytes_, counts_);
-    const auto plan = level.smallest();
+  for (const auto& level : solution_->levels) {
+    const auto plan = level->smallest();
     if (!plan) continue;
     Candidate candidate = priced(context_, *plan);
     if (!best || candidate.memory_bytes < best->memory_bytes) best = std::move(candidate);

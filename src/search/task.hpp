@@ -73,8 +73,13 @@ class TaskSolver {
  public:
   /// `memory_bytes` per rank; 0 = unlimited.
   TaskSolver(const SearchContext& context, const Task& task, int64_t memory_bytes);
+  /// The same task within other memory: its prices are shared.
+  TaskSolver(const TaskSolver& other, int64_t memory_bytes);
   ~TaskSolver();
 
+  /// No plan within memory takes fewer nanoseconds per step: the task's own bound or a better one, from the
+  /// prices of all its choices. `unreachable` when nothing fits.
+  int64_t bound();
   /// The best plan within memory under the surrogate, simulated; nothing when none fits.
   std::optional<Candidate> solve();
   /// Neighbours of the solved plan are tried as long as they are faster in the simulator.
@@ -89,12 +94,12 @@ class TaskSolver {
 
  private:
   struct Solution;
-  void make_prices();
+  void make_levels();
 
   const SearchContext& context_;
   Task task_;
   int64_t memory_bytes_;
-  std::unique_ptr<TaskPrices> prices_;
+  std::shared_ptr<TaskPrices> prices_;  // shared: solvers of one task within different memory
   std::unique_ptr<Solution> solution_;
   PathCounts counts_;
 };

@@ -97,6 +97,7 @@ PricedChoice TaskPrices::price_choice(const Place& place, int64_t kind, int32_t 
                                            price.seconds(program::backward_phases)) +
                 nanoseconds(price.seconds(Phase::sync) + price.seconds(Phase::gradient_norm) +
                             price.seconds(Phase::update));
+  priced.forward = nanoseconds(price.seconds(program::forward_phases));
   priced.persistent = price.memory.persistent_bytes();
   priced.saved = price.memory.saved_bytes;
   priced.scratch[work] = price.memory.work_bytes;

@@ -10,6 +10,7 @@ namespace galvatron::search {
 struct PricedChoice {
   int32_t choice = 0, layout = 0;
   int64_t time = 0;
+  int64_t forward = 0;                ///< of one micro-batch
   int64_t persistent = 0, saved = 0;  ///< saved: per micro-batch in flight
   ScratchBytes scratch{};
 };
