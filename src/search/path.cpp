@@ -4,52 +4,25 @@
 #include "search/path.hpp"
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <memory>
 #include <queue>
 #include <tuple>
 
 #include "core/errors.hpp"
-#include "search/relaxation.hpp"
+#include "search/exchange.hpp"
+#include "search/labels.hpp"
 
 namespace galvatron::search {
 namespace {
 
-constexpr int most_exchanges = 200;
+/// Labels look for paths within a part of the gap between bound and limit first, then within ever more of it.
+constexpr int64_t first_part = 64, growth = 4;
+/// Where there are too many labels, boxes are looked at until the gap is below this part of the time.
+constexpr double small_gap = 1e-4;
+constexpr int most_unproven = 256;
 /// Scratch of less than this part of the budget is left to the labels to find out.
 constexpr int64_t small_part = 4096;
-
-/// What a path really takes.
-struct Measured {
-  int64_t time = 0, bytes = 0;
-  ScratchBytes scratch{};
-
-  int64_t total() const {
-    int64_t sum = bytes;
-    for (const int64_t part : scratch) sum += part;
-    return sum;
-  }
-};
-
-Measured measure(const PathProblem& problem, Ways& ways, const std::vector<int32_t>& picks) {
-  Measured sum;
-  int32_t before = problem.enters;
-  for (size_t layer = 0; layer < picks.size(); ++layer) {
-    const Option& option = (*problem.layers[layer].options)[static_cast<size_t>(picks[layer])];
-    if (before != any_layout && before != option.layout) {
-      const Way& way = ways.exact(before, option.layout);
-      sum.time += way.time;
-      sum.scratch[work] = std::max(sum.scratch[work], way.work);
-    }
-    before = option.layout;
-    sum.time += option.time;
-    sum.bytes += option.bytes;
-    for (const auto kind : {work, gathered, unreduced})
-      sum.scratch[kind] = std::max(sum.scratch[kind], option.scratch[kind]);
-    sum.scratch[flow] = std::max(sum.scratch[flow], option.scratch[flow] * problem.flows);
-  }
-  return sum;
-}
 
 ScratchBox whole_box() {
   ScratchBox box;
@@ -86,6 +59,7 @@ std::optional<size_t> worst_kind(const ScratchBytes& taken, const ScratchBox& bo
 struct Waiting {
   double bound = 0;
   int64_t number = 0;
+  int64_t part = first_part;  ///< of the gap that labels look into next
   ScratchBox box;
   std::shared_ptr<Relaxation> relaxation;  // shared: queues copy
   std::vector<char> dead;                  ///< layouts that no better path passes through
@@ -93,6 +67,9 @@ struct Waiting {
     return std::tie(other.bound, other.number) < std::tie(bound, number);
   }
 };
+
+/// How many layers of a path are exchanged together.
+enum class Effort : uint8_t { few, many };
 
 class Solver {
  public:
@@ -103,9 +80,13 @@ class Solver {
     ++counts_.problems;
     add(tightened(whole_box(), problem_), std::vector<char>(static_cast<size_t>(ways_.layouts()), 0));
     while (!waiting_.empty() && waiting_.top().bound < static_cast<double>(limit_)) {
-      const Waiting next = waiting_.top();
+      if (labels_left_ <= 0 && is_enough(waiting_.top().bound)) {
+        leave_open(waiting_.top().bound);
+        break;
+      }
+      Waiting next = waiting_.top();
       waiting_.pop();
-      open(next);
+      open(std::move(next));
     }
     if (best_) {
       best_->exact = complete_;
@@ -130,124 +111,82 @@ class Solver {
       bound = relaxation->bound();
       if (!bound || *bound >= static_cast<double>(limit_)) return;
     }
-    waiting_.push({*bound, number_++, box, std::move(relaxation), std::move(dead)});
+    waiting_.push({*bound, number_++, first_part, box, std::move(relaxation), std::move(dead)});
   }
 
   /// Takes a path that is better than the best so far. Whether it is within the budget.
-  bool consider(std::vector<int32_t> picks) {
+  bool consider(std::vector<int32_t> picks, Effort effort = Effort::few) {
     Measured taken = measure(problem_, ways_, picks);
     if (taken.total() > problem_.budget) return false;
-    improve(picks, taken);
+    exchange(problem_, ways_, picks, taken);
+    if (effort == Effort::many) exchange_many(problem_, ways_, picks, taken);
     if (taken.time >= limit_) return true;
     limit_ = taken.time;
     best_ = Path{taken.time, taken.total(), std::move(picks), true, 0};
     return true;
   }
 
-  /// Spends what is left of the budget: one or two layers at a time take another option of their layout, as
-  /// long as that saves time and the scratch does not grow.
-  void improve(std::vector<int32_t>& picks, Measured& taken) const {
-    for (int round = 0; round < most_exchanges; ++round) {
-      const auto moves = moves_of(picks, taken);
-      const auto [first, second] = best_exchange(moves, problem_.budget - taken.total());
-      if (first == nullptr) return;
-      const size_t changed = apply(*first, picks, picks.size());
-      if (second != nullptr) apply(*second, picks, changed);
-      taken = measure(problem_, ways_, picks);
-    }
+  /// Labels have run out: is what is proven enough, or is it time to end?
+  bool is_enough(double bound) {
+    if (best_ && static_cast<double>(best_->time) - bound <= small_gap * static_cast<double>(best_->time))
+      return true;
+    return ++unproven_ > most_unproven;
   }
 
-  /// A layer with some option takes another one. Equal layers are listed once, with how many there are.
-  struct Move {
-    const std::vector<Option>* options = nullptr;
-    int32_t from = 0, to = 0;
-    int64_t time = 0, bytes = 0, count = 0;
-  };
-
-  std::vector<Move> moves_of(const std::vector<int32_t>& picks, const Measured& taken) const {
-    std::map<std::pair<size_t, int32_t>, int64_t> counts;
-    std::vector<const std::vector<Option>*> lists;
-    for (size_t layer = 0; layer < picks.size(); ++layer) {
-      const auto* options = problem_.layers[layer].options;
-      const auto found = std::find(lists.begin(), lists.end(), options);
-      const auto number = static_cast<size_t>(found - lists.begin());
-      if (found == lists.end()) lists.push_back(options);
-      ++counts[{number, picks[layer]}];
-    }
-    std::vector<Move> moves;
-    for (const auto& [key, count] : counts) {
-      const auto& options = *lists[key.first];
-      const Option& now = options[static_cast<size_t>(key.second)];
-      for (size_t i = 0; i < options.size(); ++i) {
-        const Option& other = options[i];
-        if (other.layout != now.layout || (other.time >= now.time && other.bytes >= now.bytes)) continue;
-        if (!grows(other, taken))
-          moves.push_back({&options, key.second, static_cast<int32_t>(i), other.time - now.time,
-                           other.bytes - now.bytes, count});
-      }
-    }
-    return moves;
+  /// A box with too many labels: what it has is made the best of.
+  void give_up(const Waiting& waiting) {
+    labels_left_ = 0;
+    leave_open(waiting.bound);
+    consider(waiting.relaxation->near().picks, Effort::many);
   }
 
-  bool grows(const Option& option, const Measured& taken) const {
-    if (option.scratch[flow] * problem_.flows > taken.scratch[flow]) return true;
-    for (const auto kind : {work, gathered, unreduced})
-      if (option.scratch[kind] > taken.scratch[kind]) return true;
-    return false;
-  }
-
-  /// The one or two moves that save most time within `left` bytes; none when no time is saved.
-  static std::pair<const Move*, const Move*> best_exchange(const std::vector<Move>& moves, int64_t left) {
-    std::pair<const Move*, const Move*> best = {nullptr, nullptr};
-    int64_t saved = 0;
-    for (const Move& a : moves) {
-      if (a.time >= 0) continue;
-      if (a.bytes <= left && a.time < saved) {
-        saved = a.time;
-        best = {&a, nullptr};
-      }
-      for (const Move& b : moves) {
-        if (a.time + b.time >= saved || a.bytes + b.bytes > left) continue;
-        if (a.options == b.options && a.from == b.from && a.count < 2) continue;
-        saved = a.time + b.time;
-        best = {&a, &b};
-      }
-    }
-    return best;
-  }
-
-  /// Moves the first layer that it fits, other than `except`; its index.
-  size_t apply(const Move& move, std::vector<int32_t>& picks, size_t except) const {
-    for (size_t layer = 0; layer < picks.size(); ++layer)
-      if (layer != except && problem_.layers[layer].options == move.options && picks[layer] == move.from) {
-        picks[layer] = move.to;
-        return layer;
-      }
-    return picks.size();
+  void leave_open(double bound) {
+    complete_ = false;
+    floor_ = std::min(floor_, static_cast<int64_t>(bound));
   }
 
   /// Labels are dear: they are asked only where the scratch of the walks on both sides of the budget is
   /// charged for, but for a small part.
-  void open(const Waiting& waiting) {
+  void open(Waiting waiting) {
     ScratchBytes taken = measure(problem_, ways_, waiting.relaxation->near().picks).scratch;
     const auto beyond = measure(problem_, ways_, waiting.relaxation->beyond().picks).scratch;
     for (size_t kind = 0; kind < scratch_kinds; ++kind) taken[kind] = std::max(taken[kind], beyond[kind]);
     const auto kind = worst_kind(taken, waiting.box);
-    if (kind && taken[*kind] - waiting.box.floor[*kind] > problem_.budget / small_part) {
+    if (kind && taken[*kind] - waiting.box.floor[*kind] > problem_.budget / small_part)
       cut(waiting, taken);
+    else
+      label(std::move(waiting));
+  }
+
+  /// Looks for paths that take little more than the bound; when there are none, the box waits with a better
+  /// bound.
+  void label(Waiting waiting) {
+    if (labels_left_ <= 0) {
+      give_up(waiting);
       return;
     }
+    const auto bound = static_cast<int64_t>(std::ceil(waiting.bound));
+    const int64_t most = limit_ != unreachable ? limit_ : waiting.relaxation->near().time + 1;
+    int64_t wanted = limit_;
+    if (waiting.part > 1)
+      wanted = std::min(limit_, bound + 1 + std::max<int64_t>(0, most - bound) / waiting.part);
+    Labels labels(*waiting.relaxation, wanted);
     bool complete = true;
-    const int64_t before = counts_.labels;
-    const auto walk = waiting.relaxation->label(limit_, labels_left_, complete);
-    labels_left_ -= counts_.labels - before;
+    const auto walk = labels.best(labels_left_, complete);
+    labels_left_ -= labels.made();
+    counts_.labels += labels.made();
+    counts_.cut += labels.cut();
     if (!complete) {
-      complete_ = false;
-      floor_ = std::min(floor_, static_cast<int64_t>(waiting.bound));
+      give_up(waiting);
+    } else if (walk) {
+      if (consider(walk->picks)) return;
+      const bool in_two = cut(waiting, measure(problem_, ways_, walk->picks).scratch);
+      GALV_ASSERT(in_two, walk->bytes, problem_.budget);
+    } else if (wanted < limit_) {
+      waiting.bound = static_cast<double>(wanted);
+      waiting.part = waiting.part / growth;
+      waiting_.push(std::move(waiting));
     }
-    if (!walk || consider(walk->picks)) return;
-    const bool in_two = cut(waiting, measure(problem_, ways_, walk->picks).scratch);
-    GALV_ASSERT(in_two, walk->bytes, problem_.budget);
   }
 
   /// Cuts a box where a path's scratch lies; false when all of that is charged already.
@@ -266,6 +205,7 @@ class Solver {
   Ways& ways_;
   PathCounts& counts_;
   int64_t limit_, labels_left_;
+  int unproven_ = 0;
   std::priority_queue<Waiting> waiting_;
   int64_t number_ = 0;
   std::optional<Path> best_;

@@ -94,7 +94,7 @@ struct PathCounts {
 /// Least time within the budget, of paths that take less than `limit`; nothing when there is none. At most
 /// `label_limit` labels for one problem.
 std::optional<Path> best_path(const PathProblem& problem, Ways& ways, PathCounts& counts,
-                              int64_t limit = unreachable, int64_t label_limit = 2'000'000);
+                              int64_t limit = unreachable, int64_t label_limit = 1'000'000);
 
 /// The path that takes the least memory, whatever its time; nothing when a layer has no option.
 std::optional<Path> lightest_path(const PathProblem& problem, Ways& ways);

@@ -1,6 +1,6 @@
 // The multiplier of the bound is found by the intersection rule: two walks, one within the budget and one
 // beyond it, name the next multiplier, until no walk lies below their line (Handler and Zang, Networks 10,
-// 1980). Values are doubles with a guard, labels whole numbers: nothing optimal is ever cut.
+// 1980). Values are doubles with a guard.
 #include "search/relaxation.hpp"
 
 #include <algorithm>
@@ -14,7 +14,6 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr int most_multipliers = 40;
-constexpr size_t beam_width = 4000;
 
 /// Where time counts for nothing, closed ways stay closed.
 double weighted(double weight, double seconds) {
@@ -217,116 +216,6 @@ void Relaxation::mark_dead(int64_t limit, std::vector<char>& dead) const {
   }
   for (size_t c = 0; c < live; ++c)
     if (used[c] == 0) dead[static_cast<size_t>(live_[c])] = 1;
-}
-
-void Relaxation::keep_front(std::vector<Label>& labels) {
-  std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
-    return std::tie(a.bytes, a.time, a.parent, a.pick) < std::tie(b.bytes, b.time, b.parent, b.pick);
-  });
-  size_t kept = 0;
-  for (const Label& label : labels)
-    if (kept == 0 || label.time < labels[kept - 1].time) labels[kept++] = label;
-  counts_.cut += static_cast<int64_t>(labels.size() - kept);
-  labels.resize(kept);
-}
-
-/// Takes a label into a layout, if anything can come of it.
-void Relaxation::arrive(size_t layer, size_t live, const Label& from, int32_t parent,
-                        std::vector<Label>& out) {
-  Label label{from.bytes, from.time, parent, 0, static_cast<uint32_t>(live)};
-  const auto promising = [&] {
-    return tight_.weights.of(label.time, label.bytes) + tight_.inner[at(layer, live)] <= most_value_ &&
-           static_cast<double>(label.bytes) + light_.inner[at(layer, live)] <= static_cast<double>(budget_);
-  };
-  const int32_t before = layer == 0 ? problem_.enters : live_[from.live], now = live_[live];
-  if (before != any_layout && before != now) {
-    label.time += ways_.floor(before, now);
-    if (!promising()) return;
-    const Way& way = ways_.exact(before, now);
-    if (way.work > box_.cap[work]) return;
-    label.time = from.time + way.time;
-  }
-  if (promising()) out.push_back(label);
-}
-
-std::vector<Relaxation::Label> Relaxation::arrivals(size_t layer, size_t live,
-                                                    const std::vector<Label>& before) {
-  std::vector<Label> labels;
-  for (size_t i = 0; i < before.size(); ++i) arrive(layer, live, before[i], static_cast<int32_t>(i), labels);
-  // Labels of one layout are a front already.
-  if (!before.empty() && before.front().live != before.back().live) keep_front(labels);
-  return labels;
-}
-
-std::vector<Relaxation::Label> Relaxation::extend(size_t layer, const std::vector<Label>& before) {
-  std::vector<Label> next;
-  for (size_t live = 0; live < live_.size(); ++live) {
-    const auto& front = fronts_[list_of_[layer] * live_.size() + live];
-    if (closed(layer, live) || front.empty()) continue;
-    std::vector<Label> own;
-    for (const Label& from : arrivals(layer, live, before))
-      for (const Item& item : front) {
-        const Label label{from.bytes + item.bytes, from.time + item.time, from.parent, item.pick, from.live};
-        const bool promising =
-            tight_.weights.of(label.time, label.bytes) + tight_.rest[at(layer + 1, live)] <= most_value_ &&
-            static_cast<double>(label.bytes) + light_.rest[at(layer + 1, live)] <=
-                static_cast<double>(budget_);
-        if (promising)
-          own.push_back(label);
-        else
-          ++counts_.cut;
-      }
-    keep_front(own);
-    next.insert(next.end(), own.begin(), own.end());
-  }
-  return next;
-}
-
-/// Gives up proving: goes on with the labels that may become the fastest.
-void Relaxation::keep_promising(size_t layer, std::vector<Label>& labels) {
-  if (labels.size() <= beam_width) return;
-  const auto value = [&](const Label& label) {
-    return tight_.weights.of(label.time, label.bytes) + tight_.rest[at(layer + 1, label.live)];
-  };
-  std::nth_element(labels.begin(), labels.begin() + beam_width, labels.end(),
-                   [&](const Label& a, const Label& b) {
-                     return std::tuple(value(a), a.bytes, a.live) < std::tuple(value(b), b.bytes, b.live);
-                   });
-  counts_.cut += static_cast<int64_t>(labels.size() - beam_width);
-  labels.resize(beam_width);
-  std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
-    return std::tie(a.live, a.bytes) < std::tie(b.live, b.bytes);
-  });
-}
-
-std::optional<Walk> Relaxation::label(int64_t limit, int64_t label_limit, bool& complete) {
-  complete = true;
-  const double most = limit == unreachable ? infinite : static_cast<double>(limit - 1) + guard();
-  most_value_ = most + tight_.weights.by_bytes * static_cast<double>(budget_);
-  std::vector<std::vector<Label>> layers = {{Label{}}};
-  int64_t made = 0;
-  for (size_t layer = 0; layer < problem_.layers.size(); ++layer) {
-    layers.push_back(extend(layer, layers.back()));
-    made += static_cast<int64_t>(layers.back().size());
-    if (layers.back().empty()) break;
-    if (made <= label_limit) continue;
-    complete = false;
-    keep_promising(layer, layers.back());
-  }
-  counts_.labels += made;
-  if (layers.back().empty()) return std::nullopt;
-  const auto best = std::min_element(
-      layers.back().begin(), layers.back().end(),
-      [](const Label& a, const Label& b) { return std::tie(a.time, a.bytes) < std::tie(b.time, b.bytes); });
-  if (best->time >= limit) return std::nullopt;
-  Walk walk{best->time, best->bytes, std::vector<int32_t>(problem_.layers.size())};
-  auto index = static_cast<size_t>(best - layers.back().begin());
-  for (size_t layer = problem_.layers.size(); layer-- > 0;) {
-    const Label& label = layers[layer + 1][index];
-    walk.picks[layer] = label.pick;
-    index = static_cast<size_t>(label.parent);
-  }
-  return walk;
 }
 
 }  // namespace galvatron::search

@@ -33,19 +33,12 @@ class Relaxation {
   const Walk& beyond() const { return beyond_; }
   /// Marks layouts that no path of less than `limit` passes through. After `bound`.
   void mark_dead(int64_t limit, std::vector<char>& dead) const;
-  /// The path of least time below `limit`, ways at their exact prices; nothing when there is none. Beyond
-  /// `label_limit` labels a good path instead, and `complete` is false. After `bound`.
-  std::optional<Walk> label(int64_t limit, int64_t label_limit, bool& complete);
 
  private:
+  friend class Labels;
   struct Item {
     int64_t bytes = 0, time = 0;
     int32_t pick = 0;
-  };
-  struct Label {
-    int64_t bytes = 0, time = 0;
-    int32_t parent = -1, pick = 0;
-    uint32_t live = 0;
   };
   struct Weights {
     double by_time = 1, by_bytes = 0;
@@ -71,11 +64,6 @@ class Relaxation {
   double entrance(size_t live, const Weights& weights) const;
   bool closed(size_t layer, size_t live) const;
   double guard() const;
-  std::vector<Label> extend(size_t layer, const std::vector<Label>& before);
-  std::vector<Label> arrivals(size_t layer, size_t live, const std::vector<Label>& before);
-  void arrive(size_t layer, size_t live, const Label& from, int32_t parent, std::vector<Label>& out);
-  void keep_promising(size_t layer, std::vector<Label>& labels);
-  void keep_front(std::vector<Label>& labels);
 
   const PathProblem& problem_;
   Ways& ways_;
@@ -87,9 +75,8 @@ class Relaxation {
   std::vector<std::vector<Item>> fronts_;  ///< per list and layout: bytes ascending, time descending
   std::vector<double> floors_;             ///< of ways between live layouts
   bool possible_ = true;
-  Sweep tight_;            ///< at the multiplier of the bound
-  Sweep light_;            ///< bytes alone
-  double most_value_ = 0;  ///< labels above it are cut
+  Sweep tight_;  ///< at the multiplier of the bound
+  Sweep light_;  ///< bytes alone
   Walk near_, beyond_;
 };
 
