@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/errors.hpp"
 #include "plan/flow.hpp"
@@ -60,10 +61,11 @@ class PlanPricer {
   /// rows may need more room for those of others.
   StageMemory memory_of(int64_t pipeline_rank, const plan::Lane& lane) {
     StageMemory most = memory_of_member(pipeline_rank, 0, lane);
-    bool moves = false;
-    for (auto stage = pipeline_rank; stage < shape_.stages(); stage += shape_.ranks)
-      for (const auto& item : plan::flow_of(plan_, stage)) moves |= item.is_transition();
-    for (int64_t member = 1; moves && member < plan_.ranks_per_stage(); ++member) {
+    const auto parts = parts_of(pipeline_rank);
+    if (parts.transitions.empty()) return most;
+    std::set<std::vector<int64_t>> seen = {parts.key_of(0)};
+    for (int64_t member = 1; member < plan_.ranks_per_stage(); ++member) {
+      if (!seen.insert(parts.key_of(member)).second) continue;
       const auto other = memory_of_member(pipeline_rank, member, lane);
       if (other.total() > most.total()) most = other;
     }
@@ -71,6 +73,44 @@ class PlanPricer {
   }
 
  private:
+  /// All that tells the memory of one member of a stage from another's: its samples in each layout and its
+  /// transitions. Large stages have few kinds of members.
+  struct Parts {
+    std::vector<spec::TokenLayout> layouts;
+    std::vector<const TransitionPrice*> transitions;
+
+    std::vector<int64_t> key_of(int64_t member) const {
+      std::vector<int64_t> key;
+      for (const auto& layout : layouts)
+        key.push_back(layout.samples_of(spec::MeshShape(layout.strategy, 0).coordinate_of(member).dp).size());
+      for (const auto* transition : transitions) {
+        const auto& need = transition->memory_of(member);
+        key.insert(key.end(), {need.persistent_bytes(), need.saved_bytes, need.work_bytes,
+                               need.gathered_bytes, need.unreduced_bytes});
+      }
+      return key;
+    }
+  };
+
+  Parts parts_of(int64_t pipeline_rank) {
+    Parts parts;
+    const auto add = [&](const spec::LayerStrategy& strategy) {
+      const auto same = [&](const auto& layout) { return layout.strategy.dp == strategy.dp; };
+      if (std::none_of(parts.layouts.begin(), parts.layouts.end(), same))
+        parts.layouts.push_back({plan_.samples_per_micro(), model_.seq, strategy});
+    };
+    for (auto stage = pipeline_rank; stage < shape_.stages(); stage += shape_.ranks) {
+      for (const auto& item : plan::flow_of(plan_, stage)) {
+        if (item.is_transition())
+          parts.transitions.push_back(&transition(item, stage));
+        else
+          add(plan_.layers[static_cast<size_t>(item.layer)]);
+      }
+      if (stage > 0) add(plan::input_strategy(plan_, stage));
+    }
+    return parts;
+  }
+
   program::LayerContext context_of(const plan::FlowItem& item, int64_t stage, int64_t member) const {
     auto context =
         plan::context_of(plan_, model_, item.layer, plan_.first_rank_of_stage(stage) + member, dtype_);

@@ -14,6 +14,23 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 /// More bounds than these cost more than they save.
 constexpr size_t most_multipliers = 10, most_levels = 3;
 
+/// Nanoseconds per byte between neighbours on the lower hull of a layout's options.
+void add_hull_slopes(const std::vector<Option>& options, int32_t layout, std::vector<double>& slopes) {
+  std::vector<std::pair<double, double>> points, hull;  // bytes, time
+  for (const Option& option : options)
+    if (option.layout == layout)
+      points.emplace_back(static_cast<double>(option.bytes), static_cast<double>(option.time));
+  std::sort(points.begin(), points.end());
+  const auto slope = [](const auto& a, const auto& b) { return (a.second - b.second) / (b.first - a.first); };
+  for (const auto& point : points) {
+    if (!hull.empty() && point.second >= hull.back().second) continue;
+    while (hull.size() > 1 && slope(hull[hull.size() - 2], hull.back()) <= slope(hull.back(), point))
+      hull.pop_back();
+    hull.push_back(point);
+  }
+  for (size_t i = 0; i + 1 < hull.size(); ++i) slopes.push_back(slope(hull[i], hull[i + 1]));
+}
+
 int64_t alone(const Option& option) {
   return option.scratch[work] + option.scratch[gathered] + option.scratch[unreduced];
 }
@@ -29,15 +46,14 @@ StageBounds::StageBounds(const Stretches& stretches, const std::vector<std::vect
   pick_levels();
 }
 
-/// Slopes of the options' trade of time for bytes, spread evenly over those that occur; time alone first.
+/// Slopes of the lower hulls of the options, spread evenly over those that occur; time alone first. The best
+/// multiplier of any stretch is such a slope, but for its ways.
 void StageBounds::pick_multipliers() {
   std::vector<double> slopes;
   for (const auto& options : options_)
-    for (const Option& a : options)
-      for (const Option& b : options)
-        if (a.bytes > b.bytes && a.time < b.time)
-          slopes.push_back(static_cast<double>(b.time - a.time) / static_cast<double>(a.bytes - b.bytes));
+    for (int32_t layout = 0; layout < layouts_; ++layout) add_hull_slopes(options, layout, slopes);
   std::sort(slopes.begin(), slopes.end());
+  slopes.erase(std::unique(slopes.begin(), slopes.end()), slopes.end());
   multipliers_ = {{1, 0}};
   const size_t stride = std::max<size_t>(1, (slopes.size() + most_multipliers - 1) / most_multipliers);
   for (size_t i = stride / 2; i < slopes.size(); i += stride) multipliers_.push_back({1, slopes[i]});
@@ -75,6 +91,9 @@ void StageBounds::sweep(const Level& level, const Multiplier& multiplier, size_t
   const Values least = leasts(level, multiplier);
   Values ways = ways_;
   for (double& way : ways) way *= multiplier.by_time;
+  Values ways_to(ways.size());
+  for (size_t from = 0; from < layouts; ++from)
+    for (size_t to = 0; to < layouts; ++to) ways_to[to * layouts + from] = ways[from * layouts + to];
   Values inner(layouts), arrive(layouts);
   for (size_t id = 0; id < end; ++id) {
     const auto& stretch = stretches_.all()[id];
@@ -94,11 +113,10 @@ void StageBounds::sweep(const Level& level, const Multiplier& multiplier, size_t
       const double* rest = &backward_[static_cast<size_t>(stretch.without_first) * layouts];
       for (size_t c = 0; c < layouts; ++c) inner[c] = first[c] + rest[c];
     }
-    for (size_t before = 0; before < layouts; ++before) {
-      double best = infinite;
-      for (size_t c = 0; c < layouts; ++c) best = std::min(best, inner[c] + ways[before * layouts + c]);
-      backward[before] = best;
-    }
+    std::fill(backward, backward + layouts, infinite);
+    for (size_t c = 0; c < layouts; ++c)
+      for (size_t before = 0; before < layouts; ++before)
+        backward[before] = std::min(backward[before], inner[c] + ways_to[c * layouts + before]);
   }
 }
 

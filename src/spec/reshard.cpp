@@ -57,15 +57,39 @@ void append(std::vector<KeptRows>& kept, int64_t from, int64_t to, int64_t count
     kept.push_back({from, to, count});
 }
 
-/// Other ranks that own some of the samples, ascending: ranks of one dp index lie in a row.
-std::vector<int64_t> peers_of(const TokenLayout& layout, const Range& samples, int64_t rank) {
+/// Ranks of one dp index, counted from its first, that own some of the positions, ascending: pieces of equal
+/// length, (cp, piece) in order, of which a half of a block holds a whole number or a piece holds both
+/// halves.
+std::vector<int64_t> owners_of(const TokenLayout& layout, const std::vector<Range>& positions) {
+  const int64_t blocks = layout.strategy.cp, pieces = int64_t{layout.strategy.sp} * layout.strategy.tp;
+  const int64_t block = layout.positions / blocks, length = block / pieces;
+  const int64_t half = blocks == 1 ? block : block / 2;
+  std::vector<int64_t> owners;
+  for (const auto& range : positions)
+    for (int64_t part = range.begin / half; part * half < range.end; ++part) {
+      // The part as a block's first or second half: where it lies in the block's own coordinate.
+      const bool second = part >= blocks;
+      const int64_t index = second ? 2 * blocks - 1 - part : part, shift = second ? half : 0;
+      const int64_t begin = std::max(range.begin, part * half) - part * half + shift;
+      const int64_t end = std::min(range.end, (part + 1) * half) - part * half + shift;
+      for (int64_t piece = begin / length; piece * length < end; ++piece)
+        owners.push_back(index * pieces + piece);
+    }
+  std::sort(owners.begin(), owners.end());
+  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+  return owners;
+}
+
+/// Other ranks that own some of the same rows, ascending: ranks of one dp index lie in a row.
+std::vector<int64_t> peers_of(const TokenLayout& layout, const Owned& owned, int64_t rank) {
   const int64_t per_index = layout.strategy.ranks() / layout.strategy.dp;
+  const auto owners = owners_of(layout, owned.positions);
   std::vector<int64_t> peers;
   for (int32_t dp = 0; dp < layout.strategy.dp; ++dp) {
     const Range own = layout.samples_of(dp);
-    if (std::max(own.begin, samples.begin) >= std::min(own.end, samples.end)) continue;
-    for (int64_t peer = dp * per_index; peer < (dp + 1) * per_index; ++peer)
-      if (peer != rank) peers.push_back(peer);
+    if (std::max(own.begin, owned.samples.begin) >= std::min(own.end, owned.samples.end)) continue;
+    for (const int64_t owner : owners)
+      if (dp * per_index + owner != rank) peers.push_back(dp * per_index + owner);
   }
   return peers;
 }
@@ -87,13 +111,13 @@ Move move_of(const TokenLayout& from, const TokenLayout& to, int64_t rank) {
   common_rows(old_rows, new_rows, [&](int64_t old_row, int64_t new_row, int64_t count) {
     append(move.kept, old_row, new_row, count);
   });
-  for (const int64_t peer : peers_of(to, old_rows.samples, rank)) {
+  for (const int64_t peer : peers_of(to, old_rows, rank)) {
     PeerRows send{static_cast<int32_t>(peer), {}};
     common_rows(old_rows, owned_by(to, peer),
                 [&](int64_t row, int64_t, int64_t count) { append(send.runs, row, count); });
     if (!send.runs.empty()) move.sends.push_back(std::move(send));
   }
-  for (const int64_t peer : peers_of(from, new_rows.samples, rank)) {
+  for (const int64_t peer : peers_of(from, new_rows, rank)) {
     PeerRows receive{static_cast<int32_t>(peer), {}};
     common_rows(owned_by(from, peer), new_rows,
                 [&](int64_t, int64_t row, int64_t count) { append(receive.runs, row, count); });
