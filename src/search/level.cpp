@@ -34,7 +34,6 @@ Level::Level(TaskPrices& prices, const TieLevel& tie, int64_t memory_bytes, Path
 void Level::make_tables(const TieLevel& tie) {
   const auto lanes = plan::make_schedule(prices_.task().schedule, prices_.task().pipeline());
   fastest_.assign(static_cast<size_t>(prices_.context().kinds.size()), unreachable);
-  forward_ = fastest_;
   for (int64_t stage = 0; stage < stages_; ++stage) {
     const size_t place = prices_.place_of(stage);
     const int64_t slots = plan::in_flight(lanes[static_cast<size_t>(stage)]);
@@ -48,8 +47,6 @@ void Level::make_tables(const TieLevel& tie) {
       table.options.push_back(prices_.options(place, static_cast<int64_t>(kind), slots, tie));
       for (const Option& option : table.options.back())
         fastest_[kind] = std::min(fastest_[kind], option.time);
-      for (const PricedChoice& choice : prices_.choices(place, static_cast<int64_t>(kind)))
-        forward_[kind] = std::min(forward_[kind], choice.forward);
     }
     tables_.push_back(std::move(table));
   }
@@ -191,10 +188,10 @@ int64_t Level::chain(const std::vector<plan::StageLayers>& stages) {
   return worth_of(sum, largest, micros_);
 }
 
-/// Of the layers before each one; at the end of all layers.
-std::vector<int64_t> Level::before_each(const std::vector<int64_t>& per_kind) const {
+/// Time of the layers before each one, all at their fastest; at the end that of all layers.
+std::vector<int64_t> Level::fastest_before() const {
   std::vector<int64_t> before = {0};
-  for (const int64_t kind : kinds_) before.push_back(before.back() + per_kind[static_cast<size_t>(kind)]);
+  for (const int64_t kind : kinds_) before.push_back(before.back() + fastest_[static_cast<size_t>(kind)]);
   return before;
 }
 
@@ -204,7 +201,7 @@ bool Level::possible() const {
 
 /// The worth of a plan that is easy to find; unreachable when it does not fit.
 int64_t Level::first_limit() {
-  const auto before = before_each(fastest_);
+  const auto before = fastest_before();
   const auto time = [&](int64_t, int64_t first, int64_t last) {
     return before[static_cast<size_t>(last + 1)] - before[static_cast<size_t>(first)];
   };
@@ -216,7 +213,7 @@ int64_t Level::longest_within(int64_t limit) const {
   const auto layers = static_cast<int64_t>(kinds_.size());
   const int64_t most = layers - stages_ + 1;
   if (limit == unreachable) return most;
-  const auto before = before_each(fastest_);
+  const auto before = fastest_before();
   for (int64_t length = 1; length <= most; ++length) {
     int64_t least = unreachable;
     for (int64_t first = 0; first + length <= layers; ++first)
@@ -227,48 +224,16 @@ int64_t Level::longest_within(int64_t limit) const {
   return most;
 }
 
-void Level::fill_bounds(int64_t longest) {
-  for (Table& table : tables_) {
-    const int64_t boundaries = std::min<int64_t>(stages_ - 1, 1) * least_boundary_;
-    if (!table.bounds)
-      table.bounds = std::make_unique<StageBounds>(stretches_, table.options, prices_.ways(table.place),
-                                                   memory_bytes_ - boundaries);
-    if (table.bounds->longest() < longest) table.bounds->fill(longest);
-  }
-}
-
-/// Before a stage's first backward can begin, the stages before it have done a forward: a step lasts at least
-/// as long as one stage works and those before it pass their first micro-batch on. The bound is the least
-/// such maximum of all splits.
-int64_t Level::step_bound() {
-  if (!possible()) return unreachable;
-  const auto before = before_each(fastest_), passed = before_each(forward_);
-  const auto fastest = [&](int64_t, int64_t first, int64_t last) {
-    return before[static_cast<size_t>(last + 1)] - before[static_cast<size_t>(first)];
-  };
-  int64_t longest = 0;
-  for (const auto& stage : flattest_split(split_problem(), fastest))
-    longest = std::max(longest, stage.size());
-  fill_bounds(longest);
-  const auto least = [&](int64_t stage, int64_t first, int64_t last) {
-    const auto& bounds = *table_of(stage).bounds;
-    const int64_t time = last - first + 1 > bounds.longest() ? fastest(stage, first, last)
-                                                             : bounds.least(stretches_.of(first, last));
-    return time == unreachable ? unreachable - 1 : time + passed[static_cast<size_t>(first)];
-  };
-  int64_t bound = 0;
-  const auto stages = flattest_split(split_problem(), least);
-  for (size_t s = 0; s < stages.size(); ++s)
-    bound = std::max(bound, least(static_cast<int64_t>(s), stages[s].first, stages[s].last));
-  if (bound == unreachable - 1) return unreachable;
-  // Times were rounded layer by layer.
-  return std::max<int64_t>(0, bound - static_cast<int64_t>(kinds_.size()) * (micros_ + 2));
-}
-
 std::optional<Split> Level::split(int64_t limit) {
   if (!possible()) return std::nullopt;
   limit = std::min(limit, first_limit());
-  fill_bounds(longest_within(limit));
+  const int64_t longest = longest_within(limit);
+  for (Table& table : tables_) {
+    const int64_t boundaries = std::min<int64_t>(stages_ - 1, 1) * least_boundary_;
+    table.bounds = std::make_unique<StageBounds>(stretches_, table.options, prices_.ways(table.place),
+                                                 memory_bytes_ - boundaries);
+    table.bounds->fill(longest);
+  }
   return best_split(split_problem(), *this, limit);
 }
 

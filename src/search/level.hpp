@@ -15,8 +15,6 @@ class Level final : public StageValues {
   /// `memory_bytes` per rank. The prices must outlive it.
   Level(TaskPrices& prices, const TieLevel& tie, int64_t memory_bytes, PathCounts& counts);
 
-  /// No plan takes fewer nanoseconds per step, whatever is overlapped between stages.
-  int64_t step_bound();
   /// The best split worth at most `limit`; nothing when there is none.
   std::optional<Split> split(int64_t limit);
   /// The plan of a split; nothing when a stage does not fit.
@@ -60,8 +58,7 @@ class Level final : public StageValues {
   template <typename Look>
   int64_t bounded(int64_t stage, int64_t first, int64_t last, Look look) const;
   bool possible() const;
-  void fill_bounds(int64_t longest);
-  std::vector<int64_t> before_each(const std::vector<int64_t>& per_kind) const;
+  std::vector<int64_t> fastest_before() const;
   int64_t first_limit();
   int64_t longest_within(int64_t limit) const;
   int64_t chain(const std::vector<plan::StageLayers>& stages);
@@ -77,7 +74,6 @@ class Level final : public StageValues {
   int64_t least_boundary_ = 0, most_boundary_ = 0;
   std::map<PathKey, std::optional<Path>> paths_;
   std::vector<int64_t> fastest_;  ///< per kind: least time of any option
-  std::vector<int64_t> forward_;  ///< per kind: least forward of any choice, per micro-batch
   bool exact_ = true;
 };
 

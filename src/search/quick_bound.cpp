@@ -9,9 +9,18 @@
 namespace galvatron::search {
 namespace {
 
-/// Nanoseconds of a micro-batch that a layer takes at least.
-int64_t micro_time(const SearchContext& context, const Task& task, size_t kind,
-                   const spec::LayerStrategy& strategy) {
+/// Nanoseconds of a micro-batch that a layer takes at least, and of its backward.
+struct Micro {
+  int64_t time = unreachable, backward = unreachable;
+
+  void take(const Micro& other) {
+    time = std::min(time, other.time);
+    backward = std::min(backward, other.backward);
+  }
+};
+
+Micro micro_time(const SearchContext& context, const Task& task, size_t kind,
+                 const spec::LayerStrategy& strategy) {
   const auto& spec = context.kinds.specs[kind];
   auto layer = context_of(context.model, spec, strategy, task, context.options.dtype);
   layer.tie = program::TieScope::none;
@@ -19,12 +28,13 @@ int64_t micro_time(const SearchContext& context, const Task& task, size_t kind,
   layer.strategy.zero = 0;
   layer.strategy.recompute = spec::Recompute::none;
   const auto& price = context.pricer.price(spec, layer, {});
-  return nanoseconds(price.seconds(program::forward_phases) + price.seconds(program::backward_phases));
+  const double backward = price.seconds(program::backward_phases);
+  return {nanoseconds(price.seconds(program::forward_phases) + backward), nanoseconds(backward)};
 }
 
 /// Per kind: the least of all strategies of the task.
-std::vector<int64_t> least_of(const SearchContext& context, const Task& task) {
-  std::vector<int64_t> least(static_cast<size_t>(context.kinds.size()), unreachable);
+std::vector<Micro> least_of(const SearchContext& context, const Task& task) {
+  std::vector<Micro> least(static_cast<size_t>(context.kinds.size()));
   for (size_t kind = 0; kind < least.size(); ++kind) {
     spec::LayerStrategy seen;
     seen.dp = 0;
@@ -33,7 +43,7 @@ std::vector<int64_t> least_of(const SearchContext& context, const Task& task) {
       strategy.recompute = spec::Recompute::none;
       if (strategy.dp > task.samples() || strategy == seen) continue;
       seen = strategy;
-      least[kind] = std::min(least[kind], micro_time(context, task, kind, strategy));
+      least[kind].take(micro_time(context, task, kind, strategy));
     }
   }
   return least;
@@ -58,18 +68,39 @@ double interleaved_bound(const SearchContext& context, const Task& task, const s
   return longest;
 }
 
+/// Before a stage's first backward a micro-batch has passed all stages, and all but k of its forwards are
+/// still to come: v ≥ T + (m − 1) b_s + (m − k_s) f_s, the last two at least r_s t_s, r_s the least
+/// m − k_s + (k_s − 1) b / t of any layer. As the stages' times add up to T, v ≥ T + T / Σ 1 / r_s.
+double late_bound(const Task& task, double whole, double backward_share) {
+  double sum = 0;
+  for (const auto& lane : plan::make_schedule(task.schedule, task.pipeline())) {
+    const auto slots = static_cast<double>(plan::in_flight(lane));
+    const double rate = static_cast<double>(task.micros) - slots + (slots - 1) * backward_share;
+    if (rate <= 0) return whole;
+    sum += 1 / rate;
+  }
+  return whole + whole / sum;
+}
+
 /// A step lasts at least its stages' mean work. The first micro-batch also passes all stages before the last
 /// one starts: the least v with t_s ≤ (v − Σ_{j<s} t_j) / m for all stages is T / (1 − (1 − 1/m)^P).
-int64_t bound_of(const SearchContext& context, const Task& task, const std::vector<int64_t>& least) {
+int64_t bound_of(const SearchContext& context, const Task& task, const std::vector<Micro>& least) {
   std::vector<double> before = {0};
+  double backward_share = 1;
   for (const int64_t kind : context.kinds.of_layer) {
-    if (least[static_cast<size_t>(kind)] == unreachable) return unreachable;
-    before.push_back(before.back() + static_cast<double>(least[static_cast<size_t>(kind)]));
+    const Micro& micro = least[static_cast<size_t>(kind)];
+    if (micro.time == unreachable) return unreachable;
+    before.push_back(before.back() + static_cast<double>(micro.time));
+    if (micro.time > 0)
+      backward_share =
+          std::min(backward_share, static_cast<double>(micro.backward) / static_cast<double>(micro.time));
   }
   const auto stages = static_cast<double>(task.pool->stages), micros = static_cast<double>(task.micros);
-  const double bound = task.chunks > 1 ? interleaved_bound(context, task, before)
-                                       : std::max(before.back() * micros / stages,
-                                                  before.back() / (1 - std::pow(1 - 1 / micros, stages)));
+  const double bound =
+      task.chunks > 1
+          ? interleaved_bound(context, task, before)
+          : std::max({before.back() * micros / stages, before.back() / (1 - std::pow(1 - 1 / micros, stages)),
+                      late_bound(task, before.back(), backward_share)});
   // Times were rounded layer by layer.
   const double rounding = static_cast<double>(context.model.size()) * (micros + 1);
   return std::max<int64_t>(0, static_cast<int64_t>(bound * (1 - 1e-12) - rounding));
@@ -82,7 +113,7 @@ int64_t quick_bound(const SearchContext& context, const Task& task) {
 }
 
 int64_t quick_bound(const SearchContext& context, const Task& task, const spec::LayerStrategy& strategy) {
-  std::vector<int64_t> least;
+  std::vector<Micro> least;
   for (size_t kind = 0; kind < static_cast<size_t>(context.kinds.size()); ++kind)
     least.push_back(micro_time(context, task, kind, strategy));
   return bound_of(context, task, least);

@@ -7,6 +7,7 @@
 #include "core/errors.hpp"
 #include "search/interleaved.hpp"
 #include "search/level.hpp"
+#include "search/price_bound.hpp"
 #include "spec/token_layout.hpp"
 
 namespace galvatron::search {
@@ -81,29 +82,34 @@ TaskSolver::TaskSolver(const TaskSolver& other, int64_t memory_bytes)
   prices_ = other.prices_;
 }
 
-void TaskSolver::make_levels() {
+TaskPrices& TaskSolver::prices() {
   if (!prices_) prices_ = std::make_shared<TaskPrices>(context_, task_);
+  return *prices_;
+}
+
+void TaskSolver::make_levels() {
   if (!solution_->levels.empty()) return;
-  for (const TieLevel& tie : prices_->levels())
-    solution_->levels.push_back(std::make_unique<Level>(*prices_, tie, memory_bytes_, counts_));
+  for (const TieLevel& tie : prices().levels())
+    solution_->levels.push_back(std::make_unique<Level>(prices(), tie, memory_bytes_, counts_));
 }
 
 int64_t TaskSolver::bound() {
   if (task_.chunks > 1) return task_.bound;
-  make_levels();
+  const int64_t memory_bytes = memory_bytes_ - context_.pricer.model().reserve_bytes();
   int64_t least = unreachable;
-  for (const auto& level : solution_->levels) least = std::min(least, level->step_bound());
+  for (const TieLevel& tie : prices().levels())
+    least = std::min(least, PriceBound(prices(), tie, memory_bytes).bound());
   return std::max(least, task_.bound);
 }
 
 std::optional<Candidate> TaskSolver::solve() {
-  make_levels();
   if (task_.chunks > 1) {
-    const auto plan = best_interleaved(*prices_, memory_bytes_, counts_);
+    const auto plan = best_interleaved(prices(), memory_bytes_, counts_);
     if (!plan) return std::nullopt;
     solution_->best = priced(context_, *plan);
     return solution_->best;
   }
+  make_levels();
   int64_t limit = unreachable;
   for (const auto& level : solution_->levels) {
     const auto split = level->split(limit);

@@ -94,6 +94,7 @@ class TaskSolver {
 
  private:
   struct Solution;
+  TaskPrices& prices();
   void make_levels();
 
   const SearchContext& context_;

@@ -98,6 +98,7 @@ PricedChoice TaskPrices::price_choice(const Place& place, int64_t kind, int32_t 
                 nanoseconds(price.seconds(Phase::sync) + price.seconds(Phase::gradient_norm) +
                             price.seconds(Phase::update));
   priced.forward = nanoseconds(price.seconds(program::forward_phases));
+  priced.backward = nanoseconds(price.seconds(program::backward_phases));
   priced.persistent = price.memory.persistent_bytes();
   priced.saved = price.memory.saved_bytes;
   priced.scratch[work] = price.memory.work_bytes;
@@ -108,13 +109,23 @@ PricedChoice TaskPrices::price_choice(const Place& place, int64_t kind, int32_t 
   return priced;
 }
 
-std::vector<Option> TaskPrices::options(size_t place, int64_t kind, int64_t slots,
-                                        const TieLevel& level) const {
+std::vector<size_t> TaskPrices::places() const {
+  std::vector<size_t> places;
+  for (size_t place = 0; place < places_.size(); ++place) places.push_back(place);
+  return places;
+}
+
+bool TaskPrices::allows(const TieLevel& level, int64_t kind, int32_t choice) const {
   const auto& spec = context_.kinds.specs[static_cast<size_t>(kind)];
   const bool tied = context_.model.tied() && (spec.kind == "embedding" || spec.kind == "head");
+  return !tied || level.allows(strategy(kind, choice));
+}
+
+std::vector<Option> TaskPrices::options(size_t place, int64_t kind, int64_t slots,
+                                        const TieLevel& level) const {
   std::vector<Option> options;
   for (const PricedChoice& priced : choices(place, kind))
-    if (!tied || level.allows(strategy(kind, priced.choice)))
+    if (allows(level, kind, priced.choice))
       options.push_back({priced.layout, priced.choice, priced.time, priced.persistent + slots * priced.saved,
                          priced.scratch});
   keep_uncovered(options);

@@ -10,7 +10,7 @@ namespace galvatron::search {
 struct PricedChoice {
   int32_t choice = 0, layout = 0;
   int64_t time = 0;
-  int64_t forward = 0;                ///< of one micro-batch
+  int64_t forward = 0, backward = 0;  ///< of one micro-batch
   int64_t persistent = 0, saved = 0;  ///< saved: per micro-batch in flight
   ScratchBytes scratch{};
 };
@@ -33,6 +33,8 @@ class TaskPrices {
 
   /// Pipeline ranks that lie alike share their prices.
   size_t place_of(int64_t pipeline_rank) const { return place_of_[static_cast<size_t>(pipeline_rank)]; }
+  /// One of each kind of place.
+  std::vector<size_t> places() const;
   const std::vector<PricedChoice>& choices(size_t place, int64_t kind) const {
     return places_[place].choices[static_cast<size_t>(kind)];
   }
@@ -41,6 +43,7 @@ class TaskPrices {
   /// Options of a kind on a pipeline rank at the place; covered ones are left out.
   std::vector<Option> options(size_t place, int64_t kind, int64_t slots, const TieLevel& level) const;
   std::vector<TieLevel> levels() const;
+  bool allows(const TieLevel& level, int64_t kind, int32_t choice) const;
   const spec::LayerStrategy& strategy(int64_t kind, int32_t choice) const {
     return task_.pool->choices[static_cast<size_t>(kind)][static_cast<size_t>(choice)];
   }

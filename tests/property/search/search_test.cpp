@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 
 #include "plan/by_hand.hpp"
 #include "search/report.hpp"
+#include "search/tasks.hpp"
 #include "support/models.hpp"
 #include "support/profiles.hpp"
 #include "support/worker_threads.hpp"
@@ -128,6 +130,45 @@ TEST(Search, NoPlanIsMuchFasterInTheSimulator) {
           << percent << " %: one stage has no surrogate error";
     }
     c.options.max_pp = 0;
+  }
+}
+
+/// Tasks are left out by their bounds, so a bound above a plan would lose plans.
+TEST(Search, NoPlanThatFitsTakesLessThanTheBoundOfItsTask) {
+  for (const auto schedule : {plan::ScheduleKind::one_f_one_b, plan::ScheduleKind::gpipe}) {
+    Case c(1, 1, 2, 0);
+    c.options.zero = {0, 3};
+    c.options.axes = {spec::Axis::tp, spec::Axis::dp};
+    c.options.schedules = {schedule};
+    const int64_t roomy = roomy_bytes(c);
+    for (const int64_t percent : {100, 75, 55}) {
+      c.cluster.memory_bytes = roomy * percent / 100;
+      const Kinds kinds(c.model);
+      Space space = make_space(c.model, kinds, c.cluster, c.options);
+      cost::LayerPricer pricer(c.profile, c.cluster, no_workspace);
+      const SearchContext context{c.model, kinds, c.options, c.profile, pricer, spec::fingerprint(c.model)};
+      std::map<std::pair<int64_t, int64_t>, int64_t> quick, priced;
+      for (const Task& task : make_tasks(space, c.model.size(), c.options)) {
+        const std::pair key(task.pool->stages, task.micros);
+        quick[key] = quick_bound(context, task);
+        priced[key] = TaskSolver(context, task, c.cluster.memory_bytes).bound();
+      }
+      std::map<std::pair<int64_t, int64_t>, int64_t> least;
+      all_plans(c, [&](plan::Plan plan) {
+        plan.schedule = schedule;
+        const auto price = cost::price_plan(plan, c.model, core::DType::f32, pricer);
+        if (price.memory_bytes() > c.cluster.memory_bytes) return;
+        const std::pair key(static_cast<int64_t>(plan.stages.size()), plan.microbatches);
+        const int64_t step = nanoseconds(price.step_seconds);
+        ASSERT_LE(quick.at(key), step) << percent << " %, " << key.first << " stages, " << key.second;
+        ASSERT_LE(priced.at(key), step) << percent << " %, " << key.first << " stages, " << key.second;
+        const auto found = least.try_emplace(key, step).first;
+        found->second = std::min(found->second, step);
+      });
+      for (const auto& [key, step] : least)
+        EXPECT_GE(static_cast<double>(priced.at(key)), 0.5 * static_cast<double>(step))
+            << percent << " %, " << key.first << " stages, " << key.second << ": such bounds help nobody";
+    }
   }
 }
 

@@ -1,0 +1,198 @@
+// Two bounds on each stage, of which the larger one counts. Before its first forward the stages before it
+// have done one: m · t + g + Σ_{j<s} f. Before its first backward a micro-batch has been forwards through all
+// stages and back through the later ones, and all but k of its forwards are still to come:
+// m · t + g − k · f + Σ f + Σ_{j>s} b. Memory comes in by multipliers of bytes, scratch by levels.
+#include "search/price_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plan/schedule.hpp"
+#include "search/split.hpp"
+
+namespace galvatron::search {
+namespace {
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr size_t most_multipliers = 16, most_levels = 24;
+/// Stages share a table as long as their micro-batches in flight differ by less than this.
+constexpr double like = 1.15;
+
+/// So many of the values, evenly spread; all when there are no more. Ascending.
+std::vector<double> spread(std::vector<double> values, size_t most) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.size() <= most) return values;
+  std::vector<double> some;
+  for (size_t i = 0; i < most; ++i) some.push_back(values[i * values.size() / most]);
+  return some;
+}
+
+}  // namespace
+
+PriceBound::PriceBound(const TaskPrices& prices, const TieLevel& tie, int64_t memory_bytes)
+    : prices_(prices),
+      kinds_of_(prices.context().kinds.of_layer),
+      stages_(prices.task().pool->stages),
+      micros_(prices.task().micros),
+      budget_(static_cast<double>(memory_bytes)),
+      stretches_(kinds_of_, static_cast<int64_t>(kinds_of_.size()) - stages_ + 1) {
+  possible_ = collect(tie);
+  if (!possible_) return;
+  int64_t boundary = unreachable;
+  for (int32_t layout = 0; layout < prices.layouts(); ++layout)
+    boundary = std::min(boundary, prices.boundary_bytes(layout));
+  if (stages_ > 1) budget_ -= static_cast<double>(boundary);
+  pick_multipliers();
+  pick_levels();
+  make_tables();
+}
+
+/// Choices of all places together: a bound for any is a bound for each.
+bool PriceBound::collect(const TieLevel& tie) {
+  for (int64_t kind = 0; kind < prices_.context().kinds.size(); ++kind) {
+    Kind one{{}, infinite, infinite};
+    for (const size_t place : prices_.places())
+      for (const PricedChoice& choice : prices_.choices(place, kind)) {
+        if (!prices_.allows(tie, kind, choice.choice)) continue;
+        const auto& scratch = choice.scratch;
+        const double alone = static_cast<double>(scratch[work] + scratch[gathered] + scratch[unreduced]);
+        one.items.push_back({alone, static_cast<double>(choice.persistent), static_cast<double>(choice.saved),
+                             static_cast<double>(choice.time), static_cast<double>(choice.forward)});
+        one.forward = std::min(one.forward, static_cast<double>(choice.forward));
+        one.backward = std::min(one.backward, static_cast<double>(choice.backward));
+      }
+    if (one.items.empty()) return false;
+    std::sort(one.items.begin(), one.items.end(),
+              [](const Item& a, const Item& b) { return a.alone < b.alone; });
+    kinds_.push_back(std::move(one));
+  }
+  return true;
+}
+
+/// Slopes of the lower hulls of time over bytes, at the fewest and at the most micro-batches in flight.
+void PriceBound::pick_multipliers() {
+  const auto lanes = plan::make_schedule(prices_.task().schedule, prices_.task().pipeline());
+  std::vector<double> slopes;
+  for (const int64_t slots : {plan::in_flight(lanes.front()), plan::in_flight(lanes.back())})
+    for (const Kind& kind : kinds_) {
+      std::vector<std::pair<double, double>> points, hull;
+      for (const Item& item : kind.items)
+        points.emplace_back(item.persistent + static_cast<double>(slots) * item.saved, item.time);
+      std::sort(points.begin(), points.end());
+      const auto slope = [](const auto& a, const auto& b) {
+        return (a.second - b.second) / (b.first - a.first);
+      };
+      for (const auto& point : points) {
+        if (!hull.empty() && point.second >= hull.back().second) continue;
+        while (hull.size() > 1 && slope(hull[hull.size() - 2], hull.back()) <= slope(hull.back(), point))
+          hull.pop_back();
+        hull.push_back(point);
+      }
+      for (size_t i = 0; i + 1 < hull.size(); ++i) slopes.push_back(slope(hull[i], hull[i + 1]));
+    }
+  multipliers_ = spread(std::move(slopes), most_multipliers);
+  multipliers_.push_back(0);
+}
+
+void PriceBound::pick_levels() {
+  std::vector<double> sums;
+  for (const Kind& kind : kinds_)
+    for (const Item& item : kind.items) sums.push_back(item.alone);
+  levels_ = spread(std::move(sums), most_levels);
+}
+
+void PriceBound::make_tables() {
+  const auto lanes = plan::make_schedule(prices_.task().schedule, prices_.task().pipeline());
+  std::vector<int64_t> counts;
+  for (const auto& lane : lanes) counts.push_back(plan::in_flight(lane));
+  std::vector<int64_t> sorted = counts;
+  std::sort(sorted.begin(), sorted.end());
+  for (const int64_t count : sorted) {
+    if (tables_.empty() || static_cast<double>(count) >= like * static_cast<double>(tables_.back().fewest))
+      tables_.push_back({count, count, {}, {}});
+    tables_.back().most = count;
+  }
+  for (const int64_t count : counts)
+    table_of_.push_back(static_cast<size_t>(
+        std::find_if(tables_.begin(), tables_.end(), [&](const Table& t) { return count <= t.most; }) -
+        tables_.begin()));
+  for (Table& table : tables_) fill(table);
+}
+
+/// The best over multipliers of the worst over levels would be less than the other way round: every level has
+/// its own best multiplier.
+void PriceBound::fill(Table& table) const {
+  const size_t stretches = stretches_.all().size();
+  for (auto* values : {&table.whole, &table.late}) {
+    std::vector<double> best(stretches * levels_.size(), 0.0);
+    for (const double multiplier : multipliers_) fill(table, multiplier, values == &table.late, best);
+    fill(table, infinite, values == &table.late, best);
+    values->assign(stretches, infinite);
+    for (size_t id = 0; id < stretches; ++id)
+      for (size_t level = 0; level < levels_.size(); ++level)
+        (*values)[id] = std::min((*values)[id], best[id * levels_.size() + level]);
+  }
+}
+
+/// An infinite multiplier looks at bytes alone.
+void PriceBound::fill(const Table& table, double multiplier, bool late, std::vector<double>& best) const {
+  const size_t levels = levels_.size(), kinds = kinds_.size();
+  const bool bytes_alone = multiplier == infinite;
+  std::vector<double> least(kinds * levels, infinite);
+  for (size_t kind = 0; kind < kinds; ++kind) {
+    size_t level = 0;
+    double so_far = infinite;
+    for (const Item& item : kinds_[kind].items) {
+      while (level + 1 < levels && item.alone >= levels_[level + 1]) least[kind * levels + level++] = so_far;
+      const double bytes = item.persistent + static_cast<double>(table.fewest) * item.saved;
+      const double time = late ? item.time - static_cast<double>(table.most) * item.forward : item.time;
+      so_far = std::min(so_far, bytes_alone ? bytes : time + multiplier * bytes);
+    }
+    while (level < levels) least[kind * levels + level++] = so_far;
+  }
+  std::vector<double> sums(stretches_.all().size() * levels);
+  for (size_t id = 0; id < stretches_.all().size(); ++id) {
+    const auto& stretch = stretches_.all()[id];
+    const double* last = &least[static_cast<size_t>(stretch.kind_last) * levels];
+    const double* before =
+        stretch.length == 1 ? nullptr : &sums[static_cast<size_t>(stretch.without_last) * levels];
+    for (size_t level = 0; level < levels; ++level) {
+      const double sum = last[level] + (before == nullptr ? 0 : before[level]);
+      const double room = budget_ - levels_[level];
+      sums[id * levels + level] = sum;
+      const double bound = bytes_alone ? (sum > room ? infinite : 0) : sum - multiplier * room;
+      best[id * levels + level] = std::max(best[id * levels + level], bound);
+    }
+  }
+}
+
+int64_t PriceBound::bound() const {
+  if (!possible_) return unreachable;
+  std::vector<double> forward = {0}, backward = {0};
+  for (const int64_t kind : kinds_of_) {
+    forward.push_back(forward.back() + kinds_[static_cast<size_t>(kind)].forward);
+    backward.push_back(backward.back() + kinds_[static_cast<size_t>(kind)].backward);
+  }
+  const double too_much = static_cast<double>(unreachable / 2);
+  const auto least = [&](int64_t stage, int64_t first, int64_t last) -> int64_t {
+    const Table& table = tables_[table_of_[static_cast<size_t>(stage)]];
+    const auto stretch = static_cast<size_t>(stretches_.of(first, last));
+    const double whole = table.whole[stretch] + forward[static_cast<size_t>(first)];
+    const double late =
+        table.late[stretch] + forward.back() + backward.back() - backward[static_cast<size_t>(last + 1)];
+    return static_cast<int64_t>(std::min(std::max(whole, late), too_much));
+  };
+  const auto stages =
+      flattest_split({stages_, static_cast<int64_t>(kinds_of_.size()), micros_, prices_.layouts()}, least);
+  int64_t bound = 0;
+  for (size_t s = 0; s < stages.size(); ++s)
+    bound = std::max(bound, least(static_cast<int64_t>(s), stages[s].first, stages[s].last));
+  if (bound >= unreachable / 2) return unreachable;
+  // Times were rounded layer by layer, sums of doubles.
+  const double rounding = static_cast<double>(kinds_of_.size()) * static_cast<double>(micros_ + 3);
+  return std::max<int64_t>(0, static_cast<int64_t>(static_cast<double>(bound) * (1 - 1e-10) - rounding));
+}
+
+}  // namespace galvatron::search
