@@ -63,6 +63,8 @@ std::string wanted(Argument argument) {
       return "a file";
     case Argument::inputs:
       return "the word tokens and files";
+    case Argument::test:
+      return "the name of a test";
   }
   return "";
 }

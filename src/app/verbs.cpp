@@ -42,7 +42,7 @@ std::string option_text(const std::string& option) {
 std::string usage_line(const Verb& verb) {
   switch (verb.argument) {
     case Argument::none:
-      return format("galvatron {}\n", verb.name);
+      return format("galvatron {}{}\n", verb.name, verb.launch == Launch::ranks ? " [--out DIR]" : "");
     case Argument::file:
       return format(
           "galvatron {} FILE [section.key=VALUE …] [--space] [--html OUT]\n\n"
@@ -60,6 +60,12 @@ std::string usage_line(const Verb& verb) {
           "IN are texts or files of tokens: Megatron's .bin, llm.c's .bin, HDF5.\n"
           "PLAN and FILE end in .toml, or in .json for a strategy file of Galvatron 3.0; DECK says what the "
           "layers\nare: left out, the deck.toml beside the plan.\n",
+          verb.name);
+    case Argument::test:
+      return format(
+          "galvatron {} parallel\n\n"
+          "parallel trains a tiny model under every way to split it that these ranks have, and compares it "
+          "with one rank.\n",
           verb.name);
     case Argument::deck:
       return format("galvatron {} DECK [section.key=VALUE …] [options]\n", verb.name);
@@ -108,6 +114,10 @@ std::vector<Verb> verbs() {
        convert_verb,
        "make files of tokens from texts or other files of tokens, or a plan from another form",
        {"--to"}},
+      {"doctor", ranks, Argument::none, Ending::result, doctor_verb,
+       "say what is wrong with the machine and the way the job was started"},
+      {"selftest", ranks, Argument::test, Ending::result, selftest_verb,
+       "prove on these ranks and disks what the program promises"},
       {"manual", alone, Argument::none, Ending::document, manual_verb,
        "print the manual of the deck, in Markdown"},
   };

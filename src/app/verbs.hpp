@@ -14,7 +14,7 @@ namespace galvatron::app {
 /// Whether MPI is started. Verbs without ranks never touch it: on login nodes that can abort or hang.
 enum class Launch { alone, ranks };
 /// What follows the verb on the command line.
-enum class Argument { none, deck, file, inputs };
+enum class Argument { none, deck, file, inputs, test };
 /// Whether a RESULT line ends the output, or the output is a document of its own.
 enum class Ending { result, document };
 
@@ -46,6 +46,8 @@ core::ExitCode convert_verb(Context& context);
 core::ExitCode convert_plan(Context& context);
 core::ExitCode eval_verb(Context& context);
 core::ExitCode generate_verb(Context& context);
+core::ExitCode doctor_verb(Context& context);
+core::ExitCode selftest_verb(Context& context);
 core::ExitCode manual_verb(Context& context);
 
 }  // namespace galvatron::app

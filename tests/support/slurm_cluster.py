@@ -163,6 +163,10 @@ class SlurmCluster(EmulatedCluster):
                     texts.append(file.read())
         return "".join(texts)
 
+    def steps_of(self, job):
+        """Process numbers of the daemons that look after the steps of a job."""
+        return self.command(["pgrep", "-f", rf"slurmstepd: \[{job}\."], check=False).split()
+
     def facts(self, job):
         """What scontrol says of a job, as a table; of an array, of its last task."""
         text = self.command(["scontrol", "--oneliner", "show", "job", str(job)], check=False)

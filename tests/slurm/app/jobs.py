@@ -80,8 +80,8 @@ class Jobs:
         return sorted(int(re.search(r"step-(\d+)", file).group(1)) for file in files)
 
     def hurry(self, job):
-        """A job that is queued again waits two minutes; this one starts now."""
-        if self.slurm.states(job) == ["PENDING"]:
+        """A job that is queued again waits two minutes, in which its steps end; this one starts as soon as they have."""
+        if self.slurm.states(job) == ["PENDING"] and not self.slurm.steps_of(job):
             self.slurm.command(["scontrol", "update", f"jobid={job}", "starttime=now"], check=False)
 
     def await_text(self, job, what, seconds):
@@ -202,6 +202,25 @@ def mismatch(j):
            more={"GALVATRON_MPI_TYPE": "none"})
 
 
+def doctor(j):
+    """The doctor under srun: two nodes are well; a folder that they do not share, and a single core, are found."""
+    def visit(code, texts, words=(), options=(), more=None):
+        text = j.slurm.command(["srun", "-N2", "-n4", "--mpi=pmix", *options, "sh", "-c", '"$@"; echo rank ended with $?', "sh",
+                                j.program, "doctor", *words], more, check=False)
+        for what in [*texts, f"ended with {code}"]:
+            if not re.search(what, text):
+                j.problems.append(f"'{what}' is missing in:\n{text}")
+
+    unbound = {"OMPI_MCA_hwloc_base_binding_policy": "none"}
+    visit(0, ["ok +launch +4 ranks on 2 nodes: node0 2, node1 2", "ok +ring", "ok +folder .*seen by all", "ok +hdf5",
+              "failures=0 exit=0"], ["--out", j.folder], more=unbound)
+    visit(3, ["FAIL +folder +/dev/shm: rank . on node. does not see the file that node. wrote", "to do: run folders must lie"],
+          ["--out", "/dev/shm"], more=unbound)
+    visit(3, ["FAIL +binding +all 2 ranks of node0 are on core 0"], ["--out", j.folder],
+          options=["taskset", "1"] if os.cpu_count() > 1 else [], more=unbound)
+    visit(3, ["FAIL +launch +3 ranks on 2 nodes"], ["--out", j.folder], ["-n3"], unbound)
+
+
 def time_limit(j):
     """A real time limit: the program knows the end, saves before it and the chain goes on."""
     job = j.submit("chain", [DECK, "--out", j.out("run")] + LONG, options=["-N2", "--ntasks-per-node=2", "--time=1"],
@@ -243,8 +262,8 @@ def node_death(j):
 
 
 CASES = {name: case for name, case in globals().items()
-         if name in ("scripts", "run", "sweep", "chain", "chain_ends", "requeue", "signals", "killed", "mismatch", "time_limit",
-                     "preempted", "node_death")}
+         if name in ("scripts", "run", "sweep", "chain", "chain_ends", "requeue", "signals", "killed", "mismatch", "doctor",
+         "time_limit",                     "preempted", "node_death")}
 
 
 def main():
