@@ -11,6 +11,12 @@
 #   LABELS   more labels; `slow` leaves the test to `tests/run.sh --full`
 #   TIMEOUT  seconds, default 60
 #   LINK     more targets to link
+set(GALVATRON_TEST_PROGRAM "" CACHE FILEPATH "Program that the tests of the whole program play, an installed one for example; empty: the one built here")
+set(GALVATRON_TESTED_PROGRAM $<TARGET_FILE:galvatron>)
+if(GALVATRON_TEST_PROGRAM)
+  set(GALVATRON_TESTED_PROGRAM ${GALVATRON_TEST_PROGRAM})
+endif()
+
 set(GALVATRON_TEST_ENVIRONMENT
     OMP_NUM_THREADS=1
     OMPI_ALLOW_RUN_AS_ROOT=1
@@ -44,7 +50,7 @@ function(galvatron_add_test)
   endforeach()
   target_include_directories(${binary} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${binary} PRIVATE GALVATRON_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                                               GALVATRON_PROGRAM="$<TARGET_FILE:galvatron>")
+                                               GALVATRON_PROGRAM="${GALVATRON_TESTED_PROGRAM}")
   target_link_libraries(${binary} PRIVATE ${TEST_LINK} GTest::gtest)
   if(TEST_RANKS)
     target_link_libraries(${binary} PRIVATE galvatron_test_mpi_main)
