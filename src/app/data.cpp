@@ -33,7 +33,12 @@ Data load_data(Job& job) {
   options.synthetic_tokens = section.synthetic_tokens;
   options.seed = static_cast<uint64_t>(job.deck().run.seed);
   options.vocabulary = model.vocab;
+  options.alive = [&job](std::string_view what) {
+    job.pat(core::format("read the data: {}", what));
+    job.end_if_asked("while the data were read");
+  };
   auto loaded = store::load_training_data(job.world(), options);
+  job.world().agree("", [&] { job.end_if_asked("while the data were read"); });
   for (const auto& warning : loaded.warnings) job.log().warning(warning);
   Data data;
   data.train = std::move(loaded.train);

@@ -55,7 +55,17 @@ core::ExitCode eval_verb(Context& context) {
   auto [session, step] = load_trained(job, plan, checkpoint);
   // 4. Every window once.
   const auto windows = data.valid->tokens() / (job.model().seq + 1);
-  const auto loss = runtime::validation_loss(*session, *data.valid, windows);
+  const auto asked = [&job] {
+    job.pat("evaluate");
+    const bool stop = job.context().ranks->signals().stop_requested() || job.seconds_left() <= 0;
+    return stop ? runtime::Request::stop_requeue : runtime::Request::none;
+  };
+  const auto result = runtime::validation_loss(*session, *data.valid, windows, asked);
+  job.world().agree("", [&] {
+    if (result.cut_short())
+      throw core::Error(core::ExitCode::requeue, "stopped in the evaluation; the next start begins it again");
+  });
+  const auto loss = result.loss;
   job.log().info(core::format("loss {:.6f} nats per token, perplexity {:.4f}, over {} windows of {} tokens",
                               loss, std::exp(loss), windows, job.model().seq));
   context.result.set("step", step);

@@ -73,6 +73,7 @@ core::ExitCode generate_verb(Context& context) {
   const runtime::SamplingOptions options{line.temperature, line.top_k, static_cast<uint64_t>(line.seed)};
   const auto made = runtime::generate(*trained.session, prompt, line.tokens, options, [&](int32_t id) {
     job.pat("generate");
+    job.world().agree("", [&] { job.end_if_asked("in the text"); });
     context.console.print(as_text && id < 256 ? std::string(1, static_cast<char>(id))
                                               : core::format(",{}", id));
   });

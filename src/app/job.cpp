@@ -236,6 +236,11 @@ void require_same(comm::World& world, std::string_view what, const std::string& 
 runtime::Request Job::take_requests() {
   auto request = context_.ranks->signals().take();
   if (world().rank() != 0) return request;
+  if (folder_ && folder_->lost())
+    throw core::UserError(
+        core::ExitCode::environment,
+        core::format("another job has taken over the run folder {}; this one leaves it alone",
+                     paths_.root.string()));
   auto touched = [&](const char* name) {
     std::error_code ignored;
     return fs::remove(paths_.root / name, ignored);
@@ -243,6 +248,12 @@ runtime::Request Job::take_requests() {
   if (touched("CHECKPOINT")) request = std::max(request, runtime::Request::save);
   if (touched("STOP")) request = std::max(request, runtime::Request::stop_user);
   return request;
+}
+
+void Job::end_if_asked(std::string_view when) const {
+  if (!context_.ranks->signals().stop_requested() && seconds_left() > 0) return;
+  throw core::Error(core::ExitCode::requeue,
+                    core::format("stopped {}; the next start begins there again", when));
 }
 
 double Job::seconds_left() const {

@@ -54,8 +54,13 @@ class Job {
   int threads() const { return threads_; }
 
   void pat(std::string_view action) { context_.watchdog->pat(action); }
+  void pat_beside(std::string_view action) { context_.watchdog->pat_beside(action); }
   /// Signals of this rank, touch files (rank 0).
   runtime::Request take_requests();
+  /// Local, between two collective calls or where its error is agreed upon: throws core::Error (requeue) when
+  /// the batch system asked this rank to stop or its time is over. For phases that have nothing to save;
+  /// touch files are left to those that have.
+  void end_if_asked(std::string_view when) const;
   /// Seconds until the job's time limit; infinite without one.
   double seconds_left() const;
   /// A finished run lies in the folder already.

@@ -9,6 +9,7 @@
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "store/checkpoint_folder.hpp"
+#include "store/checkpoint_probe.hpp"
 
 namespace galvatron::app {
 namespace {
@@ -34,6 +35,17 @@ std::optional<std::filesystem::path> resume_point(Job& job) {
   return std::nullopt;
 }
 
+/// The way to write checkpoints that works here. Throws core::AgreedError (environment) when none does.
+store::CheckpointIo writable_way(Job& job) {
+  job.pat("probe the checkpoint folder");
+  const auto wanted = store::parse_checkpoint_io(job.deck().checkpoint.io);
+  const auto probed = store::probe_checkpoint_io(job.world(), job.paths().checkpoints(), wanted);
+  if (!probed.problem.empty())
+    job.log().warning(core::format(
+        "checkpoints are written with plain calls, as with checkpoint.io = aggregate: {}", probed.problem));
+  return probed.io;
+}
+
 std::string_view name_of(runtime::StopReason reason) {
   switch (reason) {
     case runtime::StopReason::finished:
@@ -48,15 +60,18 @@ std::string_view name_of(runtime::StopReason reason) {
   return "";
 }
 
-int64_t predicted_peak(const plan::Plan& plan) {
+/// The prediction for the fullest pipeline rank, which holds `copies` more for its checkpoints; 0 without
+/// one.
+int64_t predicted_peak(const plan::Plan& plan, const std::vector<int64_t>& copies) {
   int64_t peak = 0;
-  for (const auto& stage : plan.predictions) peak = std::max(peak, stage.memory_bytes);
+  for (size_t p = 0; p < plan.predictions.size(); ++p)
+    peak = std::max(peak, plan.predictions[p].memory_bytes + copies[p]);
   return peak;
 }
 
-/// What the largest process of each pipeline rank held.
-std::vector<int64_t> peaks_of(comm::World& world, const plan::Plan& plan) {
-  const auto all = world.all_gather(measure::peak_resident_bytes());
+/// The most of any process of each pipeline rank. Collective.
+std::vector<int64_t> most_of_stages(comm::World& world, const plan::Plan& plan, int64_t mine) {
+  const auto all = world.all_gather(mine);
   std::vector<int64_t> peaks(static_cast<size_t>(plan.pipeline_ranks()));
   for (size_t rank = 0; rank < all.size(); ++rank) {
     auto& most = peaks[static_cast<size_t>(plan.pipeline_rank_of(static_cast<int64_t>(rank)))];
@@ -85,7 +100,8 @@ void note_end(Job& job, const runtime::TrainReport& report, const std::vector<re
 }
 
 void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& report,
-              const std::vector<report::SectionRow>& sections, int64_t peak, double peak_flops) {
+              const std::vector<report::SectionRow>& sections, int64_t peak, int64_t predicted,
+              double peak_flops) {
   auto& log = job.log();
   auto seconds = [](double s) { return core::format_seconds(s); };
   log.info("\nWhere the time went, over all ranks");
@@ -98,8 +114,7 @@ void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& repo
                         plan.predicted_step_seconds > 0 ? seconds(plan.predicted_step_seconds) : "n/a",
                         seconds(report.step_seconds)));
   log.info(core::format("{:<22} {:>14} {:>14}", "memory, fullest rank",
-                        predicted_peak(plan) > 0 ? core::format_bytes(predicted_peak(plan)) : "n/a",
-                        core::format_bytes(peak)));
+                        predicted > 0 ? core::format_bytes(predicted) : "n/a", core::format_bytes(peak)));
   log.info(core::format("{:<22} {:>14} {:>14}", "arena of rank 0", core::format_bytes(report.planned_bytes),
                         core::format_bytes(report.high_water_bytes)));
   const auto utilisation = peak_flops > 0
@@ -121,7 +136,7 @@ void set_progress(Result& result, const runtime::TrainReport& report) {
 }
 
 void set_figures(Job& job, const Data& data, const plan::Plan& plan, const runtime::TrainReport& report,
-                 int64_t peak) {
+                 int64_t peak, int64_t predicted) {
   auto& result = job.context().result;
   result.set("steps", report.steps);
   result.set("loss", report.loss);
@@ -134,7 +149,7 @@ void set_figures(Job& job, const Data& data, const plan::Plan& plan, const runti
   result.set("step_s", report.step_seconds);
   result.set("predicted_step_s", plan.predicted_step_seconds);
   result.set("peak_bytes", peak);
-  result.set("predicted_peak_bytes", predicted_peak(plan));
+  result.set("predicted_peak_bytes", predicted);
   set_progress(result, report);
 }
 
@@ -156,10 +171,13 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
                                 .deck_text = job.deck_text(),
                                 .plan_text = plan::to_toml(plan, job.model()),
                                 .build_text = version_json(),
+                                .io = writable_way(job),
                                 .resume_from = from,
                                 .requests = [&job] { return job.take_requests(); },
                                 .seconds_left = [&job] { return job.seconds_left(); },
                                 .pat = [&job](std::string_view action) { job.pat(action); },
+                                .pat_beside = [&job](std::string_view action) { job.pat_beside(action); },
+                                .memory_bytes = job.cluster().memory_bytes,
                                 .note = [&job](const store::MetricsLine& line) { note(job, line); },
                                 .log = job.log()};
   measure::give_back_free_memory();
@@ -175,12 +193,13 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
   for (const auto section : {runtime::Section::profile, runtime::Section::search})
     report.sections.add(section, before.sections.of(section));
   const auto sections = section_rows(job.world(), report.sections);
-  const auto peaks = peaks_of(job.world(), plan);
+  const auto peaks = most_of_stages(job.world(), plan, measure::peak_resident_bytes());
   const auto peak = *std::max_element(peaks.begin(), peaks.end());
+  const auto predicted = predicted_peak(plan, most_of_stages(job.world(), plan, report.copy_bytes));
   note_end(job, report, sections, peaks);
-  show_end(job, plan, report, sections, peak, before.peak_flops);
+  show_end(job, plan, report, sections, peak, predicted, before.peak_flops);
 
-  set_figures(job, data, plan, report, peak);
+  set_figures(job, data, plan, report, peak, predicted);
   return report.stopped == runtime::StopReason::requeue ? core::ExitCode::requeue : core::ExitCode::finished;
 }
 

@@ -13,7 +13,7 @@ namespace galvatron::app {
 
 core::ExitCode selftest_verb(Context& context) {
   const std::vector<std::pair<std::string, core::ExitCode (*)(Context&)>> tests = {
-      {"parallel", selftest_parallel}};
+      {"parallel", selftest_parallel}, {"restart", selftest_restart}};
   std::vector<std::string> names;
   for (const auto& [name, play] : tests) {
     if (context.line.file == name) return play(context);

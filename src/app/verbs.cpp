@@ -63,10 +63,12 @@ std::string usage_line(const Verb& verb) {
           verb.name);
     case Argument::test:
       return format(
-          "galvatron {} parallel\n\n"
+          "galvatron {} parallel\n"
+          "  galvatron {} restart [--out DIR]\n\n"
           "parallel trains a tiny model under every way to split it that these ranks have, and compares it "
-          "with one rank.\n",
-          verb.name);
+          "with one rank.\n"
+          "restart trains a tiny model in a folder of its own in DIR, leaves it and takes it up again.\n",
+          verb.name, verb.name);
     case Argument::deck:
       return format("galvatron {} DECK [section.key=VALUE …] [options]\n", verb.name);
   }

@@ -38,6 +38,8 @@ class DeviceWorld final : public World {
 
   std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks, TrafficClass traffic,
                                                   const core::FormTable& forms) override;
+  /// The control plane is the host's.
+  std::unique_ptr<World> twin() override { return host_->twin(); }
   [[noreturn]] void abort(int exit_code) override {
     if (direct_) direct_->abort();
     host_->abort(exit_code);

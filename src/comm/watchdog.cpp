@@ -32,37 +32,48 @@ Watchdog::Watchdog(World& world, const std::filesystem::path& run_folder, double
 
 Watchdog::~Watchdog() = default;
 
+void Watchdog::Lane::pat(std::string_view text) {
+  length = std::min(text.size(), action.size());
+  std::memcpy(action.data(), text.data(), length);
+  ++pats;
+}
+
 void Watchdog::pat(std::string_view action) {
   const std::lock_guard lock(mutex_);
-  length_ = std::min(action.size(), action_.size());
-  std::memcpy(action_.data(), action.data(), length_);
-  ++pats_;
+  main_.pat(action);
+}
+
+void Watchdog::pat_beside(std::string_view action) {
+  const std::lock_guard lock(mutex_);
+  beside_.pat(action);
 }
 
 std::string Watchdog::action() {
   const std::lock_guard lock(mutex_);
-  return std::string(action_.data(), length_);
+  std::string text(main_.action.data(), main_.length);
+  if (!beside_.rests()) text += "; beside it: " + std::string(beside_.action.data(), beside_.length);
+  return text;
+}
+
+bool Watchdog::overdue() {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  bool late = false;
+  for (auto* lane : {&main_, &beside_}) {
+    if (lane->pats != lane->seen) {
+      lane->seen = lane->pats;
+      lane->since = now;
+    }
+    late = late || (!lane->rests() && std::chrono::duration<double>(now - lane->since).count() >= timeout_);
+  }
+  return late;
 }
 
 void Watchdog::watch(const std::stop_token& stop) {
-  using Clock = std::chrono::steady_clock;
-  using Seconds = std::chrono::duration<double>;
-  int64_t seen = -1;
-  auto since = Clock::now();
   std::unique_lock sleep(sleep_mutex_);
   while (!stop.stop_requested()) {
-    wake_.wait_for(sleep, stop, Seconds(timeout_ / looks), [] { return false; });
-    if (stop.stop_requested()) return;
-    const auto now = Clock::now();
-    {
-      const std::lock_guard lock(mutex_);
-      if (pats_ != seen) {
-        seen = pats_;
-        since = now;
-        continue;
-      }
-    }
-    if (Seconds(now - since).count() >= timeout_) report();
+    wake_.wait_for(sleep, stop, std::chrono::duration<double>(timeout_ / looks), [] { return false; });
+    if (!stop.stop_requested() && overdue()) report();
   }
 }
 

@@ -34,23 +34,36 @@ class Watchdog {
   /// This rank begins `action`. Cheap enough for every step of a program (tens of nanoseconds); longer texts
   /// are cut. Any thread.
   void pat(std::string_view action);
+  /// The same of what a second thread of this rank does beside the first: both must make progress. Empty: it
+  /// rests, and is not waited for.
+  void pat_beside(std::string_view action);
 
  private:
+  /// What one thread does.
+  struct Lane {
+    std::array<char, 160> action{};
+    size_t length = 0;
+    int64_t pats = 0;
+    // The watching thread's own:
+    int64_t seen = -1;
+    std::chrono::steady_clock::time_point since;
+
+    void pat(std::string_view text);
+    bool rests() const { return length == 0; }
+  };
+
   void watch(const std::stop_token& stop);
+  bool overdue();
   void report();
   std::string action();
-
-  static constexpr size_t longest_action = 160;
 
   World& world_;
   ReportFile report_;
   double timeout_;
   Print print_;
 
-  std::mutex mutex_;  // guards the next three
-  std::array<char, longest_action> action_{};
-  size_t length_ = 0;
-  int64_t pats_ = 0;
+  std::mutex mutex_;  // guards the lanes
+  Lane main_, beside_;
 
   std::mutex sleep_mutex_;
   std::condition_variable_any wake_;

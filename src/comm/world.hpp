@@ -58,6 +58,11 @@ class World {
   virtual std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks, TrafficClass traffic,
                                                           const core::FormTable& forms = {}) = 0;
 
+  /// A world of the same ranks with messages of its own, for one other thread of each rank, which may use it
+  /// while this one is used. That thread waits for its peers asleep, so that the cores stay with the
+  /// computation; each call may take a few milliseconds more. Control plane only: it makes no communicators.
+  virtual std::unique_ptr<World> twin() = 0;
+
   /// Ends the whole job at once from one rank. Not collective.
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };

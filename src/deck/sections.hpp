@@ -148,8 +148,9 @@ struct TrainSection {
 struct CheckpointSection {
   int64_t every = 100;
   int64_t keep = 2;
+  int64_t keep_every = 0;
   std::string io = "auto";
-  bool asynchronous = false;
+  bool asynchronous = true;
   bool operator==(const CheckpointSection&) const = default;
 };
 

@@ -145,11 +145,20 @@ Section<CheckpointSection> checkpoint_table() {
           "What is kept of the run and how it is written.",
           {{"every", &S::every, count(), "steps", "Steps between checkpoints. 0: only at the end."},
            {"keep", &S::keep, Rule().at_least(1), "files", "The newest checkpoints that are kept."},
+           {"keep_every", &S::keep_every, count(), "steps",
+            "Checkpoints of steps that this divides are kept for ever. 0: none is."},
            {"io", &S::io, Rule().one_of({"auto", "collective", "independent", "aggregate"}), "",
-            "How ranks share the writing. aggregate: one writer per node; auto: what a probe shows to work."},
-           {"asynchronous", &S::asynchronous,
-            Rule().one_of({"false"}).refuse("true", "this build writes checkpoints between steps"), "",
-            "Write behind the next steps."}}};
+            "How ranks share the writing. aggregate: each its own bytes, with plain calls; independent, "
+            "collective: "
+            "through MPI's input and output, each for itself or all together, where a probe at the start "
+            "shows that "
+            "it works; auto: aggregate."},
+           {"asynchronous",
+            &S::asynchronous,
+            {},
+            "",
+            "Copy the state to host memory between two steps and write it behind the next ones, where there "
+            "is memory for the copy."}}};
 }
 
 }  // namespace galvatron::deck

@@ -108,10 +108,16 @@ void Player::close() {
   }
 }
 
+void Player::pat(std::string_view action) {
+  steps_.set_action(action);
+  pat_(action);
+}
+
 void Player::pat(std::string_view what, const Action& action) {
   core::ShortText text;
   text.add(what).add(" of micro-batch ").add(int64_t{action.micro}).add(" on stage ");
-  pat_(text.add(stage_.chunk(action.chunk).stage).view());
+  text.add(stage_.chunk(action.chunk).stage);
+  pat(text.view());
 }
 
 void Player::feed(const Action& action, MicroBatchSource& source) {
@@ -229,7 +235,7 @@ void Player::play_lane(MicroBatchSource& source) {
 }
 
 void Player::measure_gradients() {
-  pat_("gradient norm");
+  pat("gradient norm");
   const Traced traced(trace_, {.kind = TraceKind::norm});
   state_.drain();
   stage_.gradient_norm() = 0.0;
@@ -238,7 +244,7 @@ void Player::measure_gradients() {
 }
 
 void Player::update(const UpdateSettings& settings) {
-  pat_("optimizer");
+  pat("optimizer");
   steps_.set_update(settings);
   const Traced traced(trace_, {.kind = TraceKind::update});
   for (size_t i = 0; i < stage_.layers(); ++i)
@@ -246,7 +252,7 @@ void Player::update(const UpdateSettings& settings) {
 }
 
 void Player::restore() {
-  pat_("working weights");
+  pat("working weights");
   for (size_t i = 0; i < stage_.layers(); ++i)
     steps_.play(stage_.addresses(i, 0), Phase::restore, Section::optimizer);
 }

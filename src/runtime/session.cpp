@@ -51,6 +51,7 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
       plan_(plan),
       model_(model),
       before_update_(options.before_update),
+      pat_(options.pat),
       dtype_(options.dtype),
       loss_scale_(options.loss_scale),
       stream_(device.make_stream()),
@@ -68,6 +69,7 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
     return groups_->find(strategy, collective);
   };
   steps_ = std::make_unique<StepPlayer>(kernels, *stream_, find, times_);
+  steps_->set_pat(options.pat);
   beside_ = std::make_unique<StepPlayer>(kernels, *stream_, find, beside_times_);
   const auto overlap = overlap_on(device.kind(), options.overlap);
   if (overlap.ring == Overlap::on) {
@@ -122,6 +124,7 @@ StepResult Session::reduce(const deck::TrainSection& train, Request request) {
   {
     const Timed timed(times_, Section::gradient_sync);
     const Traced traced(trace_lane(), {.kind = TraceKind::agree});
+    pat_("sum of loss and gradient norm over all ranks");
     world_.all_reduce(sums, core::ReduceOp::sum);
     world_.all_reduce(std::span(&asked, 1), core::ReduceOp::max);
   }

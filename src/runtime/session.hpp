@@ -96,6 +96,7 @@ class Session {
   spec::ModelSpec model_;
   SectionTimes times_;
   std::function<void()> before_update_;
+  std::function<void(std::string_view)> pat_;
   core::DType dtype_;
   LossScale loss_scale_;
   std::unique_ptr<device::Stream> stream_;

@@ -3,6 +3,7 @@
 #include "runtime/step_player.hpp"
 
 #include "core/errors.hpp"
+#include "core/form.hpp"
 #include "runtime/kernel_args.hpp"
 
 namespace galvatron::runtime {
@@ -119,6 +120,12 @@ void StepPlayer::collective(const LayerAddresses& layer, const Step& step) {
   const auto& a = std::get<program::CollectiveAttributes>(step.attributes);
   auto& group = groups_(layer.program->strategy, a);
   GALV_ASSERT(group.size() == a.ranks, group.name(), group.size(), a.ranks);
+  ++collectives_;
+  if (pat_) {
+    auto text = action_;
+    text.add(", collective ").add(collectives_).add(": ").add(core::name_of(a.kind)).add(" of ");
+    pat_(text.add(group.name()).view());
+  }
   if (a.kind == core::CollectiveKind::exchange) return exchange(layer, step, group);
   const auto out = layer.view(step.writes[0]);
   const auto in = step.reads.empty() ? device::TensorView{} : layer.view(step.reads[0]);

@@ -4,9 +4,11 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 #include "comm/background.hpp"
 #include "comm/communicator.hpp"
+#include "core/short_text.hpp"
 #include "kernels/kernels.hpp"
 #include "program/program.hpp"
 #include "runtime/addresses.hpp"
@@ -58,6 +60,12 @@ class StepPlayer {
   /// Called after every step, so that messages under way move on while this rank computes.
   void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
+  /// Hears before each collective which one it is and its number: the same on all members of a group, so that
+  /// the rank whose number differs is the one that went astray.
+  void set_pat(std::function<void(std::string_view)> pat) { pat_ = std::move(pat); }
+  /// What the steps that follow belong to; said with the collective.
+  void set_action(std::string_view action) { action_ = core::ShortText().add(action); }
+
   /// `watch` is shown every chunk of logits before the loss is made of it; an empty one ends that.
   using LogitsWatch = std::function<void(const kernels::CrossEntropyArgs&)>;
   void watch_logits(LogitsWatch watch) { watch_ = std::move(watch); }
@@ -87,6 +95,9 @@ class StepPlayer {
   std::array<comm::Pending, 2> pending_;                               ///< by ticket
   std::array<std::optional<comm::Background::Ticket>, 2> travelling_;  ///< by ticket, on the ring's thread
   LogitsWatch watch_;
+  std::function<void(std::string_view)> pat_;
+  core::ShortText action_;
+  int64_t collectives_ = 0;  ///< begun so far
   std::function<void()> progress_ = [] {};
   std::vector<comm::Block> sends_, receives_;  // kept, so that an exchange allocates nothing
 };

@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "runtime/saver.hpp"
 #include "runtime/trace_file.hpp"
 #include "runtime/training_state.hpp"
 #include "runtime/validation.hpp"
@@ -41,9 +42,9 @@ class Loop {
 
  private:
   Request wanted() const;
-  double validate();
+  std::optional<double> validate(Request& request);
   void log_step(const StepResult& result, std::optional<double> valid_loss);
-  void save();
+  void play();
   bool after_step(const StepResult& result);
 
   const TrainJob& job_;
@@ -57,7 +58,7 @@ class Loop {
   std::vector<double> step_seconds_;
   int64_t step_ = 0;  ///< steps taken
   int64_t end_ = 0;
-  int64_t saved_at_ = -1;
+  std::optional<Saver> saver_;
   double interval_seconds_ = 0;  ///< in steps since the last line: evaluation and saving are not steps
   int64_t interval_step_ = 0;
   double interval_data_wait_ = 0;
@@ -98,11 +99,12 @@ Loop::Loop(const TrainJob& job)
   end_ = train_.stop_after > 0 ? std::min(train_.stop_after, train_.steps) : train_.steps;
   if (job.resume_from) {
     step_ = load_training_state(job, session_, *job.resume_from);
-    saved_at_ = report_.resumed_from = step_;
+    report_.resumed_from = step_;
     const auto text = core::format("resumed from {} at step {}", job.resume_from->string(), step_);
     job.log.info(text);
     job.note(store::event_line(step_, "resume", text));
   }
+  saver_.emplace(job, session_, job.resume_from ? step_ : -1);
   if (job.world.rank() != 0) return;
   const auto cut = store::truncate_metrics(job.paths.metrics(), step_);
   if (!cut.empty()) job.log.info(core::format("metrics after step {} moved to {}", step_, cut.string()));
@@ -112,14 +114,20 @@ Loop::Loop(const TrainJob& job)
 Request Loop::wanted() const {
   auto request = job_.requests();
   if (job_.seconds_left) {
-    const auto need = 2.0 * report_.checkpoint_seconds + (step_seconds_.empty() ? 0.0 : step_seconds_.back());
+    const auto need = saver_->reserved_seconds() + (step_seconds_.empty() ? 0.0 : step_seconds_.back());
     if (job_.seconds_left() < need) request = Request::stop_requeue;
   }
   return request;
 }
 
-double Loop::validate() {
-  return validation_loss(session_, *job_.valid_data, validation_windows(*job_.valid_data, job_.model.seq));
+/// The loss; nothing when a stop cut it short. What was asked meanwhile is added to `request`.
+std::optional<double> Loop::validate(Request& request) {
+  const auto windows = validation_windows(*job_.valid_data, job_.model.seq);
+  const auto validation = validation_loss(session_, *job_.valid_data, windows, [this] { return wanted(); });
+  request = std::max(request, validation.request);
+  if (!validation.cut_short()) return report_.valid_loss = validation.loss;
+  job_.log.info(core::format("validation of step {} was cut short: asked to stop", step_));
+  return std::nullopt;
 }
 
 void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) {
@@ -154,49 +162,24 @@ void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) 
   interval_data_wait_ = session_.times().of(Section::data_wait);
 }
 
-void Loop::save() {
-  if (saved_at_ == step_) return;
-  job_.pat(core::format("checkpoint of step {}", step_));
-  const Timed timed(session_.times(), Section::checkpoint);
-  const Traced traced(session_.trace_lane(),
-                      {.kind = TraceKind::checkpoint, .micro = static_cast<int32_t>(step_)});
-  const auto saved = save_training_state(job_, session_, step_);
-  if (saved.outcome == store::SaveOutcome::failed) {
-    const auto text =
-        core::format("checkpoint of step {} failed, the previous one is kept: {}", step_, saved.problem);
-    job_.log.warning(text);
-    job_.note(store::event_line(step_, "checkpoint failed", text));
-    return;
-  }
-  saved_at_ = step_;
-  report_.checkpoint_bytes = saved.bytes;
-  report_.checkpoint_seconds = saved.seconds;
-  const auto rate = static_cast<double>(saved.bytes) / std::max(saved.seconds, 1e-9);
-  const auto text =
-      core::format("checkpoint of step {}: {} in {} ({}/s)", step_, core::format_bytes(saved.bytes),
-                   core::format_seconds(saved.seconds), core::format_bytes(static_cast<int64_t>(rate)));
-  job_.log.info(text);
-  job_.note(store::event_line(step_, "checkpoint", text));
-}
-
 /// True when the loop goes on.
 bool Loop::after_step(const StepResult& result) {
-  const bool last = step_ == end_ || result.request >= Request::stop_user;
+  auto request = result.request;
   auto due = [&](int64_t every) { return every > 0 && step_ % every == 0; };
   std::optional<double> valid;
   if (job_.valid_data != nullptr && (due(train_.eval_every) || step_ == train_.steps))
-    valid = report_.valid_loss = validate();
+    valid = validate(request);
+  const bool last = step_ == end_ || request >= Request::stop_user;
   if (last || valid || due(train_.log_every)) log_step(result, valid);
-  if (last || due(job_.deck.checkpoint.every) || result.request == Request::save) save();
-  if (result.request == Request::stop_user) report_.stopped = StopReason::user;
-  if (result.request == Request::stop_requeue) report_.stopped = StopReason::requeue;
+  saver_->look();
+  if (last || due(job_.deck.checkpoint.every) || request == Request::save)
+    saver_->save(step_, last ? SaveUrgency::at_once : SaveUrgency::behind_steps);
+  if (request == Request::stop_user) report_.stopped = StopReason::user;
+  if (request == Request::stop_requeue) report_.stopped = StopReason::requeue;
   return !last;
 }
 
-TrainReport Loop::run() {
-  const auto begin = now();
-  interval_step_ = step_;
-  step_seconds_.reserve(static_cast<size_t>(std::max<int64_t>(0, end_ - step_)));
+void Loop::play() {
   while (step_ < end_) {
     loader_.seek(step_ * job_.plan.batch);
     const auto result = session_.step(loader_, train_, step_, wanted());
@@ -209,6 +192,19 @@ TrainReport Loop::run() {
                                     step_, result.loss_scale, session_.loss_scale().factor));
     if (!after_step(result)) break;
   }
+  saver_->finish();
+}
+
+TrainReport Loop::run() {
+  const auto begin = now();
+  interval_step_ = step_;
+  step_seconds_.reserve(static_cast<size_t>(std::max<int64_t>(0, end_ - step_)));
+  try {
+    play();
+  } catch (const core::AgreedError&) {
+    saver_->finish();  // all ranks are here, and what was good before the failure is worth keeping
+    throw;
+  }
   if (report_.stopped == StopReason::finished && step_ < train_.steps)
     report_.stopped = StopReason::stop_after;
   report_.steps = step_;
@@ -217,6 +213,9 @@ TrainReport Loop::run() {
     report_.tokens_per_second = static_cast<double>(job_.plan.batch * job_.model.seq) / report_.step_seconds;
   report_.planned_bytes = session_.stage().planned_bytes();
   report_.high_water_bytes = session_.stage().high_water_bytes();
+  report_.copy_bytes = saver_->copy_bytes();
+  report_.checkpoint_bytes = saver_->file_bytes();
+  report_.checkpoint_seconds = saver_->seconds();
   report_.sections = session_.times();
   report_.wall_seconds = now() - begin;
   if (trace_writer_)

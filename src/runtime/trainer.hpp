@@ -14,6 +14,7 @@
 #include "deck/sections.hpp"
 #include "runtime/session.hpp"
 #include "store/blend.hpp"
+#include "store/checkpoint.hpp"
 #include "store/dataset.hpp"
 #include "store/metrics.hpp"
 #include "store/run_folder.hpp"
@@ -36,13 +37,17 @@ struct TrainJob {
   std::string deck_text = {};  ///< the effective deck
   std::string plan_text = {};
   std::string build_text = {};
-  std::optional<std::filesystem::path> resume_from = {};  ///< a verified checkpoint, the same on every rank
+  store::CheckpointIo io = store::CheckpointIo::automatic;  ///< as a probe left it
+  std::optional<std::filesystem::path> resume_from = {};    ///< a verified checkpoint, the same on every rank
   std::function<Request()> requests = [] {
     return Request::none;
   };  ///< signals and touch files seen by this rank
   /// Seconds left to this rank's job; infinite when there is no limit.
   std::function<double()> seconds_left = {};
   std::function<void(std::string_view)> pat = [](std::string_view) {};
+  /// What the thread does that writes checkpoints behind the steps; empty when it rests.
+  std::function<void(std::string_view)> pat_beside = [](std::string_view) {};
+  int64_t memory_bytes = 0;  ///< that this rank may take; 0 = not known
   /// Events for the run folder: what was resumed and saved. Called on every rank.
   std::function<void(const store::MetricsLine&)> note = [](const store::MetricsLine&) {};
   core::Log& log;
@@ -61,6 +66,7 @@ struct TrainReport {
   int64_t planned_bytes = 0;     ///< arena of this rank
   int64_t high_water_bytes = 0;
   SectionTimes sections;
+  int64_t copy_bytes = 0;        ///< of this rank, that checkpoints are written from; 0 = from the arena
   int64_t checkpoint_bytes = 0;  ///< of the last file
   double checkpoint_seconds = 0;
   double wall_seconds = 0;

@@ -69,8 +69,9 @@ double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-store::SaveReport save_training_state(const TrainJob& job, Session& session, int64_t step) {
-  store::CheckpointState state;
+TrainingSave training_save(const TrainJob& job, Session& session, int64_t step) {
+  TrainingSave save;
+  auto& state = save.state;
   state.step = step;
   state.samples = step * job.plan.batch;
   state.seed = job.deck.run.seed;
@@ -82,14 +83,22 @@ store::SaveReport save_training_state(const TrainJob& job, Session& session, int
   state.more[data_key] = job.train_data.fingerprint();
   state.more[batch_key] = std::to_string(job.plan.batch);
   if (scales_loss(job.deck.train)) write_loss_scale(session.loss_scale(), state);
+  save.tensors = tensors_of(job.model, dtype_of(job.deck.train));
+  save.pieces = pieces_of(session.stage(), job.model, save.tensors, SnapshotUse::saving);
+  save.options.io = job.io;
+  save.options.keep = job.deck.checkpoint.keep;
+  save.options.keep_every = job.deck.checkpoint.keep_every;
+  save.options.window = &session.window();
+  save.path = store::CheckpointFolder(job.paths.checkpoints()).file_of(step);
+  return save;
+}
+
+int64_t saved_bytes(const TrainJob& job, Session& session) {
   const auto tensors = tensors_of(job.model, dtype_of(job.deck.train));
-  const auto pieces = pieces_of(session.stage(), job.model, tensors, SnapshotUse::saving);
-  store::CheckpointOptions options;
-  options.io = store::parse_checkpoint_io(job.deck.checkpoint.io);
-  options.keep = job.deck.checkpoint.keep;
-  options.window = &session.window();
-  const store::CheckpointFolder folder(job.paths.checkpoints());
-  return store::save_checkpoint(job.world, folder.file_of(step), state, tensors, pieces, options);
+  int64_t bytes = 0;
+  for (const auto& piece : pieces_of(session.stage(), job.model, tensors, SnapshotUse::saving))
+    bytes += piece.count * core::size_of(tensors[static_cast<size_t>(piece.tensor)].dtype);
+  return bytes;
 }
 
 int64_t load_training_state(const TrainJob& job, Session& session, const std::filesystem::path& file) {

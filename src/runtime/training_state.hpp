@@ -6,8 +6,20 @@
 
 namespace galvatron::runtime {
 
-/// Collective.
-store::SaveReport save_training_state(const TrainJob& job, Session& session, int64_t step);
+/// All that store::save_checkpoint() asks for. The pieces lie in the session.
+struct TrainingSave {
+  std::filesystem::path path;
+  store::CheckpointState state;
+  std::vector<store::TensorInfo> tensors;
+  std::vector<store::Piece> pieces;
+  store::CheckpointOptions options;
+};
+
+/// Local: the state after `step`.
+TrainingSave training_save(const TrainJob& job, Session& session, int64_t step);
+
+/// Bytes of this rank's pieces of a checkpoint.
+int64_t saved_bytes(const TrainJob& job, Session& session);
 
 /// Collective: fills the session and returns the step it stands at. Throws core::AgreedError (checkpoint)
 /// naming the key when the file is of another model, seed, data or batch, or a step past the deck's.

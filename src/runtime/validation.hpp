@@ -3,13 +3,24 @@
 // it and however the last batch falls.
 
 #include <cstdint>
+#include <functional>
 
 #include "runtime/session.hpp"
 #include "store/dataset.hpp"
 
 namespace galvatron::runtime {
 
-/// Collective: mean loss in nats per token over the first `windows` windows of seq + 1 tokens, in file order.
-double validation_loss(Session& session, const store::Dataset& data, int64_t windows);
+struct Validation {
+  double loss = 0;                  ///< mean, nats per token; of no use when it was cut short
+  Request request = Request::none;  ///< the strongest of all ranks
+
+  bool cut_short() const { return request >= Request::stop_user; }
+};
+
+/// Collective: the loss over the first `windows` windows of seq + 1 tokens, in file order. `asked` is what is
+/// asked of this rank; between two batches a stop ends it.
+Validation validation_loss(
+    Session& session, const store::Dataset& data, int64_t windows,
+    const std::function<Request()>& asked = [] { return Request::none; });
 
 }  // namespace galvatron::runtime

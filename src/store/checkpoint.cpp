@@ -12,9 +12,25 @@ int64_t TensorInfo::elements() const {
 }
 
 CheckpointIo parse_checkpoint_io(const std::string& text) {
-  if (text == "auto") return CheckpointIo::automatic;
-  if (text == "aggregate") return CheckpointIo::aggregate;
-  throw core::UserError("checkpoint.io = \"" + text + "\": this build writes with \"auto\" or \"aggregate\"");
+  using enum CheckpointIo;
+  for (const auto io : {automatic, aggregate, independent, collective})
+    if (text == name_of(io)) return io;
+  throw core::UserError("checkpoint.io = \"" + text +
+                        "\": legal are auto, aggregate, independent and collective");
+}
+
+std::string_view name_of(CheckpointIo io) {
+  switch (io) {
+    case CheckpointIo::automatic:
+      return "auto";
+    case CheckpointIo::aggregate:
+      return "aggregate";
+    case CheckpointIo::independent:
+      return "independent";
+    case CheckpointIo::collective:
+      return "collective";
+  }
+  return "?";
 }
 
 }  // namespace galvatron::store

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/world.hpp"
@@ -54,20 +56,26 @@ struct CheckpointState {
   bool operator==(const CheckpointState&) const = default;
 };
 
-/// How ranks share the file. `aggregate`: rank 0 lays the file out with the serial HDF5 driver and closes it;
-/// then every rank writes its own bytes at their place in the file, so that no two HDF5 writers share a file
-/// and parallel HDF5's known hangs cannot occur. `automatic` is `aggregate`.
-enum class CheckpointIo { automatic, aggregate };
+/// How ranks share the file, which rank 0 has laid out with the serial HDF5 driver and closed before, so that
+/// no two HDF5 writers share a file and parallel HDF5's known hangs cannot occur. `aggregate`: every rank
+/// writes its own bytes at their place with plain calls. `independent`, `collective`: the same through MPI's
+/// own input and output, each rank for itself or all together. `automatic` is `aggregate`.
+enum class CheckpointIo { automatic, aggregate, independent, collective };
 
-/// From the deck's checkpoint.io ("auto", "aggregate"). Throws UserError (usage) naming the legal values.
+/// From the deck's checkpoint.io. Throws UserError (usage) naming the legal values.
 CheckpointIo parse_checkpoint_io(const std::string& text);
+std::string_view name_of(CheckpointIo io);
 
 struct CheckpointOptions {
   CheckpointIo io = CheckpointIo::automatic;
   /// After a successful save keep this many newest files of this run in the folder; 0 keeps all.
   int64_t keep = 0;
+  /// Files of steps that this divides are never pruned; 0: none is spared.
+  int64_t keep_every = 0;
   /// How to look at the pieces' memory; null: it is the host's.
   device::HostWindow* window = nullptr;
+  /// Hears what is being done, block after block: for a watchdog.
+  std::function<void(std::string_view)> progress = [](std::string_view) {};
 };
 
 enum class SaveOutcome {
@@ -82,22 +90,18 @@ struct SaveReport {
   double seconds = 0.0;
   int64_t bytes = 0;  ///< size of the file
   std::string problem;
+  std::string remark;  ///< what a reader of the log should know of a save that succeeded
   std::vector<std::filesystem::path> pruned;
 };
 
 /// Collective. Writes `path`.tmp, syncs it, reads it back and compares, and only then renames it to `path`.
 /// The folder must exist and be visible to every node. `tensors` and `state` are the same on every rank; the
 /// ranks' pieces together cover every element exactly once, else AgreedError (internal) naming the tensor.
-/// A failing disk does not throw: see SaveOutcome.
+/// A failing disk does not throw: see SaveOutcome. What MPI's input and output failed to write, or wrote
+/// wrong, is written once more with plain calls, see SaveReport::remark.
 SaveReport save_checkpoint(comm::World& world, const std::filesystem::path& path,
                            const CheckpointState& state, const std::vector<TensorInfo>& tensors,
                            std::span<const Piece> pieces, const CheckpointOptions& options);
-
-/// Collective: saves, reads back and deletes a tiny uneven checkpoint, so that a folder that is full,
-/// read-only or not shared by the nodes shows at the start of a run. Throws AgreedError (environment, exit
-/// code 3).
-void probe_checkpoint_folder(comm::World& world, const std::filesystem::path& folder,
-                             const CheckpointOptions& options);
 
 /// Local. Magic, sizes and the digest of everything but tensor data are checked before HDF5 sees the file.
 /// These three throw UserError (checkpoint, exit code 6) naming the file and what is wrong with it.

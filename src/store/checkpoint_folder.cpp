@@ -90,7 +90,8 @@ void CheckpointFolder::remove_unfinished() const {
   for (const auto& path : newest_first(folder_, ".h5.tmp")) std::filesystem::remove(path, ignored);
 }
 
-std::vector<std::filesystem::path> CheckpointFolder::prune(int64_t keep, const std::string& run) const {
+std::vector<std::filesystem::path> CheckpointFolder::prune(int64_t keep, const std::string& run,
+                                                           int64_t keep_every) const {
   std::vector<std::filesystem::path> removed;
   int64_t ours = 0;
   for (const auto& path : list()) {
@@ -100,6 +101,8 @@ std::vector<std::filesystem::path> CheckpointFolder::prune(int64_t keep, const s
       continue;  // whose it is cannot be said, so it stays
     }
     if (++ours <= keep) continue;
+    const auto step = step_of(path.filename().string(), ".h5");
+    if (keep_every > 0 && step && *step % keep_every == 0) continue;
     std::error_code code;
     if (std::filesystem::remove(path, code)) removed.push_back(path);
   }

@@ -37,9 +37,11 @@ class CheckpointFolder {
   /// Local: deletes what killed saves left behind (step-*.h5.tmp). Only for the holder of the run's lock.
   void remove_unfinished() const;
 
-  /// Local: deletes all but the `keep` newest of the files whose state says that `run` wrote them; returns
-  /// them. Other runs' files are neither counted nor touched.
-  std::vector<std::filesystem::path> prune(int64_t keep, const std::string& run) const;
+  /// Local: deletes all but the `keep` newest of the files whose state says that `run` wrote them, but none
+  /// of a step that `keep_every` divides (0: no such step); returns them. Other runs' files are neither
+  /// counted nor touched.
+  std::vector<std::filesystem::path> prune(int64_t keep, const std::string& run,
+                                           int64_t keep_every = 0) const;
 
  private:
   std::filesystem::path folder_;

@@ -1,8 +1,8 @@
 // The save protocol, step by step: lay out, write, seal, read back, rename. Every step is a meeting point, so
 // that a disk failing on one rank ends the save on all of them and leaves the older files as they were.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 #include <set>
 
 #include "core/errors.hpp"
@@ -13,6 +13,7 @@
 #include "store/checkpoint_pieces.hpp"
 #include "store/checkpoint_schema.hpp"
 #include "store/file.hpp"
+#include "store/parallel_file.hpp"
 #include "store/sealed_file.hpp"
 
 namespace galvatron::store {
@@ -22,13 +23,14 @@ namespace {
 class Save {
  public:
   Save(comm::World& world, std::filesystem::path path, const CheckpointState& state,
-       const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces, device::HostWindow* window)
+       const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces,
+       const CheckpointOptions& options)
       : world_(world),
         path_(std::move(path)),
         state_(state),
         tensors_(tensors),
         pieces_(pieces),
-        window_(window) {
+        options_(options) {
     temporary_ = path_;
     temporary_ += ".tmp";
   }
@@ -36,9 +38,10 @@ class Save {
   void check_call();
   void lay_out();
   void write();
+  void write_together(ParallelWay way);
   void seal_file();
   void read_back();
-  std::vector<std::filesystem::path> publish(int64_t keep);
+  std::vector<std::filesystem::path> publish();
   void give_up() noexcept;
   int64_t bytes() const { return bytes_; }
 
@@ -50,6 +53,11 @@ class Save {
     return layout_.table + first_row_[static_cast<size_t>(rank)] * static_cast<int64_t>(sizeof(BlockRow));
   }
   File open_written(File::Mode mode) const;
+  template <class Write>
+  void for_each_block(std::vector<BlockRow>& mine, const Write& write) const;
+  void say(std::string_view what) const {
+    options_.progress(core::format("checkpoint of step {}: {}", state_.step, what));
+  }
   bool root() const { return world_.rank() == 0; }
 
   comm::World& world_;
@@ -58,7 +66,7 @@ class Save {
   const CheckpointState& state_;
   const std::vector<TensorInfo>& tensors_;
   std::span<const Piece> pieces_;
-  device::HostWindow* window_;
+  const CheckpointOptions& options_;
   std::vector<std::vector<Stretch>> stretches_;
   std::vector<int64_t> first_row_;  ///< per rank, and the total behind the last
   Layout layout_;
@@ -106,6 +114,7 @@ void Save::check_call() {
 }
 
 void Save::lay_out() {
+  say("lay out");
   std::string text;
   world_.agree("create a checkpoint", [&] {
     if (!root()) return;
@@ -132,28 +141,64 @@ File Save::open_written(File::Mode mode) const {
   return File(temporary_, mode);
 }
 
+/// Calls `write(row, bytes)` for every block of this rank, after setting the row's hash.
+template <class Write>
+void Save::for_each_block(std::vector<BlockRow>& mine, const Write& write) const {
+  auto row = mine.begin();
+  for (const auto& piece : pieces_) {
+    const auto size = core::size_of(tensors_[static_cast<size_t>(piece.tensor)].dtype);
+    for (int64_t done = 0; done < piece.count; done += row->count, ++row) {
+      if (done > 0 && row == mine.end()) throw core::InternalError("pieces and blocks do not match");
+      const auto* data = piece.data + done * size;
+      const auto bytes = options_.window ? options_.window->look(data, row->bytes)
+                                         : std::span(data, static_cast<size_t>(row->bytes));
+      row->hash = hash_of(bytes);
+      write(*row, bytes);
+      say("write");
+    }
+  }
+}
+
 void Save::write() {
   world_.agree("write a checkpoint", [&] {
     const auto file = open_written(File::Mode::update);
     auto mine = rows(world_.rank());
-    auto row = mine.begin();
-    for (const auto& piece : pieces_) {
-      const auto size = core::size_of(tensors_[static_cast<size_t>(piece.tensor)].dtype);
-      for (int64_t done = 0; done < piece.count; done += row->count, ++row) {
-        if (done > 0 && row == mine.end()) throw core::InternalError("pieces and blocks do not match");
-        const auto* data = piece.data + done * size;
-        const auto bytes =
-            window_ ? window_->look(data, row->bytes) : std::span(data, static_cast<size_t>(row->bytes));
-        row->hash = hash_of(bytes);
-        file.write(row->address, bytes);
-      }
-    }
+    for_each_block(
+        mine, [&](const BlockRow& row, std::span<const std::byte> bytes) { file.write(row.address, bytes); });
     if (!mine.empty()) file.write(table_address(world_.rank()), std::as_bytes(std::span(mine)));
+    say("sync");
     file.sync();
   });
 }
 
+void Save::write_together(ParallelWay way) {
+  world_.agree("open a checkpoint", [&] { open_written(File::Mode::update); });
+  ParallelFile file(temporary_, way);
+  world_.agree("open a checkpoint on all ranks", [&] { file.check(); });
+  auto mine = rows(world_.rank());
+  int64_t calls = 0;
+  for_each_block(mine, [&](const BlockRow& row, std::span<const std::byte> bytes) {
+    file.write(row.address, bytes);
+    ++calls;
+  });
+  if (way == ParallelWay::collective) {
+    // Ranks with fewer blocks take part in the calls of the others.
+    int64_t most = calls;
+    for (int rank = 0; rank < world_.size(); ++rank)
+      most = std::max(most, row_count(tensors_, stretches_[static_cast<size_t>(rank)]));
+    for (; calls < most; ++calls) file.write(0, {});
+  }
+  file.write(mine.empty() ? 0 : table_address(world_.rank()), std::as_bytes(std::span(mine)));
+  say("sync");
+  file.close();
+  world_.agree("write a checkpoint on all ranks", [&] {
+    file.check();
+    open_written(File::Mode::update).sync();
+  });
+}
+
 void Save::seal_file() {
+  say("seal");
   world_.agree("seal a checkpoint", [&] {
     if (!root()) return;
     const File file(temporary_, File::Mode::update);
@@ -184,6 +229,7 @@ void Save::read_back() {
     if (!found.empty()) file.read(table_address(writer), std::as_writable_bytes(std::span(found)));
     std::vector<std::byte> scratch;
     for (size_t i = 0; i < found.size(); ++i) {
+      say("read back");
       if (found[i].address != expected[i].address || found[i].bytes != expected[i].bytes ||
           !row_is_whole(file, found[i], scratch))
         throw DiskError(core::format("{} does not hold what rank {} wrote: tensor '{}', elements {} to {}",
@@ -194,15 +240,18 @@ void Save::read_back() {
   });
 }
 
-std::vector<std::filesystem::path> Save::publish(int64_t keep) {
+std::vector<std::filesystem::path> Save::publish() {
   const auto folder = path_.parent_path().empty() ? std::filesystem::path(".") : path_.parent_path();
   std::string pruned;
+  say("rename");
   world_.agree("rename a checkpoint", [&] {
     if (!root()) return;
     rename_file(temporary_, path_);
     sync_folder(folder);
-    if (keep <= 0) return;
-    for (const auto& path : CheckpointFolder(folder).prune(keep, state_.run)) pruned += path.string() + "\n";
+    if (options_.keep <= 0) return;
+    const CheckpointFolder files(folder);
+    for (const auto& path : files.prune(options_.keep, state_.run, options_.keep_every))
+      pruned += path.string() + "\n";
   });
   const auto sizes = world_.all_gather(bytes_);
   bytes_ = sizes[0];
@@ -222,21 +271,23 @@ void Save::give_up() noexcept {
   std::filesystem::remove(temporary_, ignored);
 }
 
-}  // namespace
-
-SaveReport save_checkpoint(comm::World& world, const std::filesystem::path& path,
-                           const CheckpointState& state, const std::vector<TensorInfo>& tensors,
-                           std::span<const Piece> pieces, const CheckpointOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
+/// One try, one way. Collective; a failing disk is an outcome, a defect is thrown.
+SaveReport try_to_save(comm::World& world, const std::filesystem::path& path, const CheckpointState& state,
+                       const std::vector<TensorInfo>& tensors, std::span<const Piece> pieces,
+                       const CheckpointOptions& options) {
   SaveReport report;
-  Save save(world, path, state, tensors, pieces, options.window);
+  Save save(world, path, state, tensors, pieces, options);
   save.check_call();
   try {
     save.lay_out();
-    save.write();
+    if (options.io == CheckpointIo::independent || options.io == CheckpointIo::collective)
+      save.write_together(options.io == CheckpointIo::independent ? ParallelWay::independent
+                                                                  : ParallelWay::collective);
+    else
+      save.write();
     save.seal_file();
     save.read_back();
-    report.pruned = save.publish(options.keep);
+    report.pruned = save.publish();
     report.bytes = save.bytes();
   } catch (const core::AgreedError& error) {
     save.give_up();
@@ -244,29 +295,36 @@ SaveReport save_checkpoint(comm::World& world, const std::filesystem::path& path
     report.outcome = SaveOutcome::failed;
     report.problem = error.what();
   }
+  return report;
+}
+
+bool goes_through_mpi(const comm::World& world, CheckpointIo io) {
+  return world.size() > 1 && (io == CheckpointIo::independent || io == CheckpointIo::collective);
+}
+
+}  // namespace
+
+SaveReport save_checkpoint(comm::World& world, const std::filesystem::path& path,
+                           const CheckpointState& state, const std::vector<TensorInfo>& tensors,
+                           std::span<const Piece> pieces, const CheckpointOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  auto plain = options;
+  plain.io = CheckpointIo::aggregate;
+  SaveReport report;
+  std::string remark;
+  if (goes_through_mpi(world, options.io)) {
+    report = try_to_save(world, path, state, tensors, pieces, options);
+    if (report.outcome == SaveOutcome::failed)
+      remark = core::format("checkpoint.io = {} failed, written with plain calls: {}", name_of(options.io),
+                            report.problem);
+  }
+  if (!goes_through_mpi(world, options.io) || report.outcome == SaveOutcome::failed)
+    report = try_to_save(world, path, state, tensors, pieces, plain);
+  report.remark = std::move(remark);
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   world.all_reduce(std::span(&seconds, 1), core::ReduceOp::max);
   report.seconds = seconds;
   return report;
-}
-
-void probe_checkpoint_folder(comm::World& world, const std::filesystem::path& folder,
-                             const CheckpointOptions& options) {
-  // Uneven on purpose: rank r has r elements, so rank 0 has none.
-  const int64_t rank = world.rank();
-  const int64_t size = world.size();
-  const std::vector<TensorInfo> tensors = {{"model/probe", {size * (size - 1) / 2}, core::DType::i32}};
-  std::vector<int32_t> numbers(static_cast<size_t>(rank));
-  std::iota(numbers.begin(), numbers.end(), static_cast<int32_t>(rank * (rank - 1) / 2));
-  const Piece piece{0, rank * (rank - 1) / 2, rank, reinterpret_cast<std::byte*>(numbers.data())};
-  const auto path = folder / "probe.h5";
-  const auto report = save_checkpoint(world, path, {}, tensors, std::span(&piece, 1), options);
-  world.agree("probe the checkpoint folder", [&] {
-    if (report.outcome == SaveOutcome::failed)
-      throw core::UserError(core::ExitCode::environment, "checkpoints cannot be written: " + report.problem);
-    std::error_code ignored;
-    if (world.rank() == 0) std::filesystem::remove(path, ignored);
-  });
 }
 
 }  // namespace galvatron::store

@@ -136,7 +136,7 @@ RunFolder::RunFolder(fs::path root, const JobIdentity& who, Contents contents) :
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, stop, std::chrono::duration<double>(heartbeat_seconds),
                            [&] { return stop.stop_requested(); })) {
-      if (still_ours()) ::utimensat(AT_FDCWD, paths_.lock().c_str(), nullptr, 0);
+      beat();
     }
   });
 }
@@ -145,6 +145,13 @@ RunFolder::~RunFolder() {
   heart_.request_stop();
   heart_.join();
   if (still_ours()) ::unlink(paths_.lock().c_str());
+}
+
+void RunFolder::beat() {
+  if (still_ours())
+    ::utimensat(AT_FDCWD, paths_.lock().c_str(), nullptr, 0);
+  else
+    lost_.store(true);
 }
 
 bool RunFolder::still_ours() const {

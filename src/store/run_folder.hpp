@@ -2,6 +2,7 @@
 // The folder of one run: who may use it, and where everything in it lies. Rank 0 alone holds it; other ranks
 // make their paths with RunPaths.
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -69,6 +70,10 @@ class RunFolder {
   const std::vector<std::string>& notices() const { return notices_; }
   /// False once another job has taken the lock over; the run should stop then.
   bool still_ours() const;
+  /// Renews the heartbeat, or notices that the lock is lost. A thread of this object does it now and then.
+  void beat();
+  /// What the last heartbeat saw; asks no file.
+  bool lost() const { return lost_.load(); }
 
  private:
   void take_lock(const JobIdentity& who);
@@ -79,6 +84,7 @@ class RunFolder {
   std::string lock_text_;
   std::string id_;
   std::vector<std::string> notices_;
+  std::atomic<bool> lost_ = false;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread heart_;  // last: stops before what it uses goes

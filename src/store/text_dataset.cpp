@@ -96,10 +96,12 @@ Corpus read_corpus(const TextOptions& options) {
       corpus.warnings.push_back(core::format("{} is validation text, so it is not trained on", path));
       continue;
     }
+    options.alive(path);
     split_file(read_text_file(path), options.valid.empty() ? options.split : 0.0, corpus);
     ++corpus.files;
   }
   for (const auto& path : valid) {
+    options.alive(path);
     corpus.valid += read_text_file(path);
     ++corpus.files;
   }

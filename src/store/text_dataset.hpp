@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/world.hpp"
@@ -17,6 +19,7 @@ struct TextOptions {
   std::vector<std::string> train;  ///< globs; relative ones start at the working directory
   std::vector<std::string> valid;  ///< globs; empty = take `split` of the training text
   double split = 0.05;             ///< share of the training text, in [0, 1)
+  std::function<void(std::string_view)> alive = [](std::string_view) {};  ///< hears which file is read
 };
 
 struct TextDatasets {

@@ -129,7 +129,7 @@ std::unique_ptr<Dataset> open_token_file(const TokenFile& file, int64_t vocabula
   return std::make_unique<TokenDataset>(file, vocabulary);
 }
 
-void look_at_tokens(const Dataset& data, CheckShare share, int64_t most) {
+void look_at_tokens(const Dataset& data, CheckShare share, int64_t most, const std::function<void()>& alive) {
   const auto begin = share.begin(data.tokens()), count = share.end(data.tokens()) - begin;
   std::vector<int32_t> chunk;
   const auto chunks = (count + chunk_tokens - 1) / chunk_tokens;
@@ -137,6 +137,7 @@ void look_at_tokens(const Dataset& data, CheckShare share, int64_t most) {
   for (int64_t i = 0; i < looked_at; ++i) {
     const auto at = chunks / looked_at * i * chunk_tokens;
     chunk.resize(static_cast<size_t>(std::min(chunk_tokens, count - at)));
+    alive();
     data.read(begin + at, chunk);
   }
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -79,8 +80,9 @@ class MegatronDocuments {
 std::unique_ptr<Dataset> open_token_file(const TokenFile& file, int64_t vocabulary);
 
 /// Reads `share` of the dataset for the sake of its errors: all of it when that is at most `most` tokens,
-/// else pieces from all over the share that add up to `most`.
-void look_at_tokens(const Dataset& data, CheckShare share, int64_t most);
+/// else pieces from all over the share that add up to `most`. `alive` is called before each stretch.
+void look_at_tokens(
+    const Dataset& data, CheckShare share, int64_t most, const std::function<void()>& alive = [] {});
 
 /// Throws UserError (data): "file: byte 34: expected …, found …".
 [[noreturn]] void refuse_file(const std::filesystem::path& path, int64_t offset, const std::string& expected,

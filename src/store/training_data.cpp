@@ -152,7 +152,7 @@ TrainingData load_files(comm::World& world, const DataOptions& options) {
                               core::format("{} has a vocabulary of {} and model.vocab is {}; set it to {}",
                                            path, file.vocabulary, options.vocabulary, file.vocabulary));
       std::shared_ptr<const Dataset> data = open_token_file(file, options.vocabulary);
-      look_at_tokens(*data, share, tokens_looked_at);
+      look_at_tokens(*data, share, tokens_looked_at, [&] { options.alive(path); });
       ++out.files;
       return data;
     };
@@ -179,7 +179,7 @@ TrainingData load_texts(comm::World& world, const DataOptions& options) {
   Assembly assembly;
   const auto sources = source_entries(options);
   for (size_t s = 0; s < sources.size(); ++s) {
-    auto text = load_text(world, {sources[s], options.valid, options.split});
+    auto text = load_text(world, {sources[s], options.valid, options.split, options.alive});
     for (auto& warning : text.warnings)
       if (std::find(out.warnings.begin(), out.warnings.end(), warning) == out.warnings.end())
         out.warnings.push_back(std::move(warning));

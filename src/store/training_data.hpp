@@ -3,8 +3,10 @@
 // several sources are blended.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "comm/world.hpp"
@@ -22,6 +24,9 @@ struct DataOptions {
   int64_t synthetic_tokens = 0;
   uint64_t seed = 0;         ///< of synthetic tokens
   int64_t vocabulary = 256;  ///< of the model: ids beyond it are refused
+  /// Hears what is being read, file after file and stretch after stretch, on the rank that reads it. What it
+  /// throws ends the loading on every rank.
+  std::function<void(std::string_view)> alive = [](std::string_view) {};
 };
 
 struct TrainingData {

@@ -115,6 +115,8 @@ class DryWorld final : public World {
     return std::make_unique<DryCommunicator>(std::move(group), ledger_);
   }
 
+  std::unique_ptr<World> twin() override { return std::make_unique<DryWorld>(rank_, size_, nodes()); }
+
   [[noreturn]] void abort(int exit_code) override {
     throw core::Error(static_cast<core::ExitCode>(exit_code),
                       core::format("pretended rank {} aborts", rank_));

@@ -5,8 +5,10 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "comm/group.hpp"
@@ -21,6 +23,9 @@
 
 namespace galvatron::comm::mpi {
 namespace {
+
+/// How long a patient world sleeps between two looks.
+constexpr std::chrono::microseconds shortest_nap(100), longest_nap(2000);
 
 int rank_of(MPI_Comm comm) {
   int rank = 0;
@@ -52,6 +57,16 @@ int node_leader(int launcher_rank, const PretendedNode& pretended_node) {
 class MpiWorld final : public World {
  public:
   explicit MpiWorld(const PretendedNode& pretended_node);
+  /// The twin of another.
+  MpiWorld(const MpiWorld& other, CommHandle comm)
+      : comm_(std::move(comm)),
+        patient_(true),
+        rank_(other.rank_),
+        size_(other.size_),
+        local_rank_(other.local_rank_),
+        local_size_(other.local_size_),
+        node_of_(other.node_of_),
+        hosts_(other.hosts_) {}
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -68,14 +83,21 @@ class MpiWorld final : public World {
   std::vector<int64_t> all_gather(int64_t value) override;
   void all_reduce(std::span<double> values, ReduceOp op) override;
   void all_reduce(std::span<int64_t> values, ReduceOp op) override;
-  void barrier() override { GALV_MPI(MPI_Barrier(comm_.get())); }
+  void barrier() override {
+    meet();
+    GALV_MPI(MPI_Barrier(comm_.get()));
+  }
 
   std::unique_ptr<Communicator> make_communicator(const std::vector<int>& ranks, TrafficClass traffic,
                                                   const core::FormTable& forms) override;
+  std::unique_ptr<World> twin() override;
   [[noreturn]] void abort(int exit_code) override;
 
  private:
+  void meet() const;
+
   CommHandle comm_;
+  bool patient_ = false;  ///< a twin: waits asleep
   int rank_ = 0;
   int size_ = 1;
   int local_rank_ = 0;
@@ -110,7 +132,21 @@ MpiWorld::MpiWorld(const PretendedNode& pretended_node) {
   local_rank_ = static_cast<int>(std::count(node_of_.begin(), node_of_.begin() + rank_, node()));
 }
 
+/// A patient world's calls begin with waiting until everybody is there; they are short then.
+void MpiWorld::meet() const {
+  if (!patient_) return;
+  MPI_Request request = MPI_REQUEST_NULL;
+  GALV_MPI(MPI_Ibarrier(comm_.get(), &request));
+  for (auto nap = shortest_nap;; nap = std::min(2 * nap, longest_nap)) {
+    int done = 0;
+    GALV_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done != 0) return;
+    std::this_thread::sleep_for(nap);
+  }
+}
+
 std::string MpiWorld::broadcast(std::string text, int root) {
+  meet();
   auto length = static_cast<int64_t>(text.size());
   GALV_MPI(MPI_Bcast(&length, 1, MPI_INT64_T, root, comm_.get()));
   text.resize(static_cast<size_t>(length));
@@ -143,12 +179,14 @@ std::vector<std::string> MpiWorld::all_gather(const std::string& text) {
 }
 
 std::vector<double> MpiWorld::all_gather(double value) {
+  meet();
   std::vector<double> values(static_cast<size_t>(size_of(comm_.get())));
   GALV_MPI(MPI_Allgather(&value, 1, MPI_DOUBLE, values.data(), 1, MPI_DOUBLE, comm_.get()));
   return values;
 }
 
 std::vector<int64_t> MpiWorld::all_gather(int64_t value) {
+  meet();
   std::vector<int64_t> values(static_cast<size_t>(size_of(comm_.get())));
   GALV_MPI(MPI_Allgather(&value, 1, MPI_INT64_T, values.data(), 1, MPI_INT64_T, comm_.get()));
   return values;
@@ -156,6 +194,7 @@ std::vector<int64_t> MpiWorld::all_gather(int64_t value) {
 
 // In rank order, so that every rank and every run has the same bits.
 void MpiWorld::all_reduce(std::span<double> values, ReduceOp op) {
+  meet();
   const auto count = static_cast<int>(values.size());
   gathered_.resize(values.size() * static_cast<size_t>(size_));
   GALV_MPI(MPI_Allgather(values.data(), count, MPI_DOUBLE, gathered_.data(), count, MPI_DOUBLE, comm_.get()));
@@ -167,6 +206,7 @@ void MpiWorld::all_reduce(std::span<double> values, ReduceOp op) {
 }
 
 void MpiWorld::all_reduce(std::span<int64_t> values, ReduceOp op) {
+  meet();
   GALV_MPI(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
                          op == ReduceOp::sum ? MPI_SUM : MPI_MAX, comm_.get()));
 }
@@ -188,6 +228,12 @@ std::unique_ptr<Communicator> MpiWorld::make_communicator(const std::vector<int>
   std::vector<int> nodes;
   for (const int rank : ranks) nodes.push_back(node_of(rank));
   return with_forms(std::make_unique<MpiCommunicator>(group, std::move(handle)), group, nodes, forms);
+}
+
+std::unique_ptr<World> MpiWorld::twin() {
+  MPI_Comm copy = MPI_COMM_NULL;
+  GALV_MPI(MPI_Comm_dup(comm_.get(), &copy));
+  return std::make_unique<MpiWorld>(*this, CommHandle(copy, "galvatron world of another thread"));
 }
 
 void MpiWorld::abort(int exit_code) {

@@ -2,6 +2,7 @@
 // what must hold is one message and the right exit code within seconds. provoke.py starts it and looks.
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "comm/failure.hpp"
@@ -64,6 +66,21 @@ void fail_as(const std::string& how, const Job& job) {
       job.watchdog.pat("compute for ever");
       while (true) ::pause();
     }
+  } else if (how == "stuck_beside") {
+    // Steps go on, and the writing thread of every rank waits for the one that hangs in its disk.
+    job.watchdog.pat_beside(job.culprit() ? "checkpoint of step 5: sync" : "checkpoint of step 5: seal");
+    while (true) {
+      job.watchdog.pat("forward 2");
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  } else if (how == "rests_beside") {
+    // A second thread that has ended its work is not waited for.
+    job.watchdog.pat_beside("checkpoint of step 5: seal");
+    job.watchdog.pat_beside("");
+    for (int i = 0; i < 150; ++i) {
+      job.watchdog.pat("forward 2");
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   } else if (how == "killed") {
     if (job.culprit()) ::kill(::getpid(), SIGKILL);
   } else if (how == "stopped") {
@@ -83,7 +100,8 @@ int run(const std::string& how, const std::filesystem::path& folder) {
     std::vector<int> everybody;
     for (int r = 0; r < world->size(); ++r) everybody.push_back(r);
     comm::DeviceMesh mesh(*world, {{comm::TrafficClass::layer, everybody}});
-    comm::Watchdog watchdog(*world, folder, how == "hang" || how == "stopped" ? 1.0 : 0.0, print);
+    const bool watched = how == "hang" || how == "stopped" || how.ends_with("_beside");
+    comm::Watchdog watchdog(*world, folder, watched ? 1.0 : 0.0, print);
     fail_as(how, {*world, mesh.get(everybody, comm::TrafficClass::layer), watchdog});
     return 0;
   } catch (const core::AgreedError& error) {

@@ -36,13 +36,7 @@ const std::vector<Case>& cases() {
        "[train]\ndecay = \"cosin\"\nprecision = \"fp8\"\n[search]\naxes = [\"tp\", \"xp\"]\n"
        "schedule = [\"1F1B\"]\n",
        {}},
-      {"what this build does not have",
-       "[model]\nfamily = \"llama\"\nnorm = \"rmsnorm\"\nposition = \"rope\"\nactivation = "
-       "\"swiglu\"\n[data]\n"
-       "format = \"tokens\"\n[train]\nprecision = \"bf16\"\n[plan]\nschedule = "
-       "\"interleaved\"\n[checkpoint]\n"
-       "asynchronous = true\n",
-       {}},
+      {"checkpoints", "[checkpoint]\nio = \"parallel\"\nkeep = 0\nkeep_every = -1\nasynchronous = 1\n", {}},
       {"duplicates",
        "[train]\nsteps = 5\nlr = 0.1\nsteps = 6\n[model]\nheads = 2\n[train]\nwarmup = 1\n[data]\nspilt = "
        "0\n",

@@ -4,9 +4,11 @@ import html.parser
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 DECK = "inputs/tiny/gpt.toml"
@@ -99,6 +101,16 @@ class Journey:
     def started(self, job, name, step):
         return self.await_that(job, lambda: self.last_step(name) >= step, f"step {step} in metrics.jsonl")
 
+    def await_text(self, job, pattern):
+        """Reads the job's output until a line holds the pattern; what was read."""
+        seen = ""
+        for line in job.stdout:
+            seen += line
+            if re.search(pattern, line):
+                return seen
+        self.problems.append(f"'{pattern}' never came in:\n{seen}")
+        return seen
+
     def ranks_of(self, job):
         """Process ids of the job's ranks."""
         listed = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(job.pid)], capture_output=True, text=True)
@@ -182,3 +194,18 @@ class Journey:
             compared = subprocess.run(["h5diff"] + files + [group, group], capture_output=True, text=True)
             if compared.returncode != 0:
                 self.problems.append(f"h5diff of {files} in {group}: {compared.stdout[-600:]}{compared.stderr[-600:]}")
+
+
+def main(cases):
+    """Plays the case that the command line names, CASE PROGRAM MPIEXEC, in the source folder; ends the script."""
+    case, program, mpiexec = sys.argv[1:]
+    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
+    folder = tempfile.mkdtemp(prefix="galvatron-journey-")
+    journey = Journey(program, mpiexec, folder)
+    try:
+        cases[case](journey)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    for problem in journey.problems:
+        print(f"{case}: {problem}")
+    sys.exit(1 if journey.problems else 0)

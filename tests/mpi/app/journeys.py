@@ -8,10 +8,8 @@ import os
 import re
 import shutil
 import signal
-import sys
-import tempfile
 
-from journey import Journey
+from journey import main
 
 PLANS = {
     "1": (1, ["plan.pp=1"]),
@@ -354,19 +352,5 @@ CASES = {"resume" + name: lambda j, plan=name: resume(j, plan) for name in PLANS
 }
 
 
-def main():
-    case, program, mpiexec = sys.argv[1:]
-    os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
-    folder = tempfile.mkdtemp(prefix="galvatron-journey-")
-    journey = Journey(program, mpiexec, folder)
-    try:
-        CASES[case](journey)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    for problem in journey.problems:
-        print(f"{case}: {problem}")
-    sys.exit(1 if journey.problems else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main(CASES)

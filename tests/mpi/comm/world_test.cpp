@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <new>
+#include <string>
+#include <thread>
 
 #include "comm/world_queue.hpp"
 #include "core/errors.hpp"
@@ -69,6 +71,31 @@ TEST_F(WorldTest, SumsOfRealNumbersHaveRankOrder) {
   double value = world->rank() == 0 ? 1e16 : 1.0 / world->rank();
   world->all_reduce(std::span(&value, 1), ReduceOp::sum);
   EXPECT_EQ(value, expected);
+}
+
+TEST_F(WorldTest, ATwinTalksFromAnotherThreadMeanwhile) {
+  const auto twin = world->twin();
+  EXPECT_EQ(twin->rank(), world->rank());
+  EXPECT_EQ(twin->nodes(), world->nodes());
+  EXPECT_EQ(twin->host_of(twin->node()), world->host_of(world->node()));
+  const auto ask = [](World& who, int64_t salt) {
+    for (int64_t i = 0; i < 10; ++i) {
+      const auto all = who.all_gather(salt + i + who.rank());
+      for (int r = 0; r < who.size(); ++r) EXPECT_EQ(all[static_cast<size_t>(r)], salt + i + r);
+      EXPECT_EQ(who.broadcast(std::to_string(salt + i + who.rank()), 0), std::to_string(salt + i));
+    }
+    try {
+      who.agree("stop", [&] {
+        if (who.rank() == 0) throw core::UserError("no " + std::to_string(salt));
+      });
+      ADD_FAILURE() << "no error";
+    } catch (const core::AgreedError& error) {
+      EXPECT_NE(std::string(error.what()).find("no " + std::to_string(salt)), std::string::npos);
+    }
+  };
+  std::thread other([&] { ask(*twin, 1000); });
+  ask(*world, 2000);
+  other.join();
 }
 
 TEST_F(WorldTest, AgreeingOnSuccessRunsTheBodyOnce) {

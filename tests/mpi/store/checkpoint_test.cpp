@@ -5,10 +5,12 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <future>
 
 #include "core/errors.hpp"
 #include "mpi/store/support.hpp"
 #include "store/checkpoint_folder.hpp"
+#include "store/checkpoint_probe.hpp"
 #include "store/checkpoint_schema.hpp"
 #include "store/sealed_file.hpp"
 
@@ -227,7 +229,92 @@ TEST(Checkpoint, OrdinaryToolsReadIt) {
 TEST(Checkpoint, UnknownWaysOfWritingAreRefused) {
   EXPECT_EQ(parse_checkpoint_io("auto"), CheckpointIo::automatic);
   EXPECT_EQ(parse_checkpoint_io("aggregate"), CheckpointIo::aggregate);
-  EXPECT_THROW(parse_checkpoint_io("collective"), core::UserError);
+  EXPECT_THROW(parse_checkpoint_io("rank 0"), core::UserError);
+}
+
+TEST(Checkpoint, EveryWayOfWritingGivesTheSameFile) {
+  Job job;
+  const auto tensors = some_tensors();
+  const auto held = test::random_share(job.world(), tensors, 9, 9);
+  std::vector<std::pair<int64_t, uint64_t>> expected;
+  using enum CheckpointIo;
+  for (const auto io : {aggregate, independent, collective}) {
+    const auto path = job.folder() / (std::string(name_of(io)) + ".h5");
+    CheckpointOptions options;
+    options.io = io;
+    const auto report = save_checkpoint(job.world(), path, some_state(1), tensors, held.pieces, options);
+    ASSERT_EQ(report.outcome, SaveOutcome::saved) << name_of(io) << ": " << report.problem;
+    EXPECT_EQ(report.remark, "") << name_of(io);
+    verify_checkpoint(path);
+    const auto found = test::blocks_of(path);
+    if (io == aggregate) expected = found;
+    EXPECT_EQ(found, expected) << name_of(io) << " wrote other blocks than aggregate";
+    EXPECT_EQ(parse_checkpoint_io(std::string(name_of(io))), io);
+  }
+}
+
+TEST(Checkpoint, RanksWithNothingToWriteTakePart) {
+  Job job;
+  const std::vector<TensorInfo> tensors = {{"model/only", {3'000'000}, core::DType::f32}};
+  Held held;  // the last rank has all of it, in several blocks
+  if (job.world().rank() == job.world().size() - 1) held.add(tensors, 0, 0, 3'000'000);
+  for (const auto io : {CheckpointIo::independent, CheckpointIo::collective}) {
+    CheckpointOptions options;
+    options.io = io;
+    const auto path = job.folder() / "one.h5";
+    const auto report = save_checkpoint(job.world(), path, some_state(1), tensors, held.pieces, options);
+    EXPECT_EQ(report.outcome, SaveOutcome::saved) << name_of(io) << ": " << report.problem;
+    EXPECT_EQ(report.remark, "") << name_of(io);
+    verify_checkpoint(path);
+  }
+}
+
+TEST(Checkpoint, TheProbeFindsTheWayThatIsWanted) {
+  Job job;
+  using enum CheckpointIo;
+  for (const auto io : {aggregate, independent, collective}) {
+    const auto probed = probe_checkpoint_io(job.world(), job.folder(), io);
+    EXPECT_EQ(probed.io, job.world().size() == 1 ? aggregate : io) << probed.problem;
+    EXPECT_EQ(probed.problem, "");
+  }
+  EXPECT_EQ(probe_checkpoint_io(job.world(), job.folder(), automatic).io, aggregate);
+  job.world().barrier();
+  EXPECT_TRUE(std::filesystem::is_empty(job.folder())) << "the probe leaves nothing behind";
+}
+
+TEST(Checkpoint, AnAttemptThatHangsIsNoticedOnEveryRank) {
+  Job job;
+  auto gate = std::make_shared<std::promise<void>>();
+  auto opened = std::make_shared<std::shared_future<void>>(gate->get_future());
+  {
+    const bool stuck = job.world().rank() == 0;
+    Attempt attempt(job.world(), [opened, stuck](comm::World& twin) {
+      if (stuck) opened->wait();
+      twin.barrier();
+    });
+    EXPECT_FALSE(attempt.ends_within(0.05));
+    gate->set_value();
+    EXPECT_TRUE(attempt.ends_within(30.0));
+  }
+  Attempt quick(job.world(), [](comm::World& twin) { twin.barrier(); });
+  EXPECT_TRUE(quick.ends_within(30.0));
+}
+
+TEST(Checkpoint, FilesOfChosenStepsAreKeptForEver) {
+  Job job;
+  const auto tensors = some_tensors();
+  CheckpointOptions options;
+  options.keep = 2;
+  options.keep_every = 3;
+  for (int64_t step = 1; step <= 8; ++step) {
+    const auto held = test::random_share(job.world(), tensors, 1, static_cast<uint64_t>(step));
+    save_checkpoint(job.world(), CheckpointFolder(job.folder()).file_of(step), some_state(step), tensors,
+                    held.pieces, options);
+  }
+  std::vector<std::string> names;
+  for (const auto& path : CheckpointFolder(job.folder()).list()) names.push_back(path.filename().string());
+  EXPECT_EQ(names, (std::vector<std::string>{"step-000008.h5", "step-000007.h5", "step-000006.h5",
+                                             "step-000003.h5"}));
 }
 
 }  // namespace

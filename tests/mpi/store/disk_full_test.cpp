@@ -12,6 +12,7 @@
 #include "mpi/store/support.hpp"
 #include "store/checkpoint.hpp"
 #include "store/checkpoint_folder.hpp"
+#include "store/checkpoint_probe.hpp"
 
 namespace galvatron::store {
 namespace {
@@ -82,11 +83,11 @@ TEST(DiskFull, OneRankThatCannotWriteFailsTheSaveForAll) {
 
 TEST(DiskFull, TheProbeSaysSoAtTheStart) {
   Job job;
-  probe_checkpoint_folder(job.world(), job.folder(), {});
+  probe_checkpoint_folder(job.world(), job.folder());
   EXPECT_TRUE(CheckpointFolder(job.folder()).list().empty());
   EXPECT_TRUE(std::filesystem::is_empty(job.folder()));
   try {
-    probe_checkpoint_folder(job.world(), job.folder() / "absent", {});
+    probe_checkpoint_folder(job.world(), job.folder() / "absent");
     ADD_FAILURE() << "no error";
   } catch (const core::AgreedError& error) {
     EXPECT_EQ(error.code(), core::ExitCode::environment);

@@ -10,12 +10,14 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/world.hpp"
 #include "core/random.hpp"
 #include "device/device.hpp"
 #include "store/checkpoint.hpp"
+#include "store/sealed_file.hpp"
 
 namespace galvatron::store::test {
 
@@ -105,6 +107,14 @@ inline Held random_share(comm::World& world, const std::vector<TensorInfo>& tens
     }
   }
   return held;
+}
+
+/// Address and hash of every block.
+inline std::vector<std::pair<int64_t, uint64_t>> blocks_of(const std::filesystem::path& path) {
+  std::vector<std::pair<int64_t, uint64_t>> blocks;
+  for (const auto& row : open_sealed(path, SealedKind::checkpoint).rows)
+    blocks.emplace_back(row.address, row.hash);
+  return blocks;
 }
 
 inline CheckpointState some_state(int64_t step) {

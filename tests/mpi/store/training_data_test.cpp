@@ -185,5 +185,35 @@ TEST(TrainingData, RanksThatSeeOtherFilesAreFound) {
   EXPECT_NE(text.find("are the files the same on every node?"), std::string::npos) << text;
 }
 
+/// Reading ends on all ranks when one of those that read is told to stop.
+TEST(TrainingData, WhoeverReadsIsHeardAndMayStopAll) {
+  Job job;
+  if (job.root()) {
+    write_llmc(job.folder() / "a.bin", count_from(0, 50));
+    test::write_bytes(job.folder() / "b.txt", std::string(2000, 'b'));
+  }
+  job.world().barrier();
+  for (const auto& [format, name] : {std::pair("llmc", "a.bin"), std::pair("text", "b.txt")}) {
+    const auto path = (job.folder() / name).string();
+    auto options = options_of(format, {path});
+    std::vector<std::string> heard;
+    options.alive = [&](std::string_view what) { heard.emplace_back(what); };
+    load_training_data(job.world(), options);
+    if (job.root()) {
+      ASSERT_FALSE(heard.empty()) << format;
+      EXPECT_EQ(heard.front(), path);
+    }
+    options.alive = [&](std::string_view) {
+      if (job.root()) throw core::Error(core::ExitCode::requeue, "stopped");
+    };
+    try {
+      load_training_data(job.world(), options);
+      ADD_FAILURE() << format << ": no error on rank " << job.world().rank();
+    } catch (const core::AgreedError& error) {
+      EXPECT_EQ(error.code(), core::ExitCode::requeue) << error.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace galvatron::store

@@ -39,6 +39,7 @@ class LonelyWorld final : public comm::World {
                                                         const core::FormTable&) override {
     return nullptr;
   }
+  std::unique_ptr<comm::World> twin() override { return std::make_unique<LonelyWorld>(); }
   [[noreturn]] void abort(int) override { throw core::InternalError("abort"); }
 
  private:

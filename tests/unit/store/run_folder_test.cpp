@@ -86,9 +86,14 @@ TEST(RunFolder, NoticesThatItWasTakenOver) {
   const test::Folder folder;
   RunFolder first(folder.path() / "run", me("12"));
   {
-    const RunFolder second(folder.path() / "run", me("12"));
+    RunFolder second(folder.path() / "run", me("12"));
     EXPECT_FALSE(first.still_ours());
     EXPECT_TRUE(second.still_ours());
+    EXPECT_FALSE(first.lost()) << "before a heartbeat looked";
+    first.beat();
+    second.beat();
+    EXPECT_TRUE(first.lost());
+    EXPECT_FALSE(second.lost());
   }
   EXPECT_FALSE(first.still_ours());
 }
