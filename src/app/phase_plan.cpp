@@ -32,7 +32,7 @@ std::optional<plan::Plan> plan_of_folder(Job& job) {
       refusal = "it is for another model";
     else if (plan->world != job.world().size())
       refusal = core::format("it is for {} ranks", plan->world);
-    else if (std::find(batches.begin(), batches.end(), plan->batch) == batches.end())
+    else if (!batches.empty() && std::find(batches.begin(), batches.end(), plan->batch) == batches.end())
       refusal = core::format("its batch {} is not in search.batch", plan->batch);
     else if (const auto faults = plan::faults_of(*plan, job.model(), job.world().size()); !faults.empty())
       refusal = faults.front();
@@ -90,7 +90,8 @@ plan::Plan plan_for_looking(Job& job) {
   plan::UniformPlan wish;
   wish.world = job.world().size();
   // As many samples as training takes, at least one for every rank, the same number for each.
-  const auto batch = job.deck().search.batch.front();
+  const auto& search = job.deck().search;
+  const auto batch = search.grows_batch() ? wish.world : search.batch.front();
   wish.batch = (batch + wish.world - 1) / wish.world * wish.world;
   wish.zero = wish.world > 1 ? 3 : 0;
   plan::Plan plan;

@@ -54,7 +54,10 @@ void check_plan(Reader& reader, const DeckValues& values) {
   if (!p.file.empty()) {
     reader.require(!p.by_hand(), {{"plan", "file"}}, "file and a plan by hand exclude each other");
   }
-  if (p.microbatches > 0) {
+  const bool grows = values.search.grows_batch();
+  reader.require(!grows || !p.by_hand(), {{"search", "batch"}},
+                 "batch = \"max\" is for a search, but [plan] states a plan by hand: give its batch");
+  if (p.microbatches > 0 && !grows) {
     const int64_t batch = values.search.batch.front();
     reader.require(batch % p.microbatches == 0, {{"plan", "microbatches"}, {"search", "batch"}},
                    format("microbatches = {} does not divide the batch of {} samples (search.batch)",
@@ -92,6 +95,8 @@ void check_search(Reader& reader, const DeckValues& values) {
 
 void check_galvatron(Reader& reader, const DeckValues& values) {
   if (values.search.rules != "galvatron-3.0") return;
+  reader.require(!values.search.grows_batch(), {{"search", "batch"}, {"search", "rules"}},
+                 "batch = \"max\": the rules of Galvatron 3.0 need the batches named");
   const auto& g = values.galvatron;
   const std::pair<const char*, const std::string*> files[] = {
       {"allreduce", &g.allreduce},     {"p2p", &g.p2p},      {"overlap", &g.overlap}, {"sp_time", &g.sp_time},

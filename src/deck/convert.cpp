@@ -107,6 +107,11 @@ void read_item(const Context& at, const Raw& raw, std::string& out) {
 
 template <typename T>
 void read_item(const Context& at, const Raw& raw, std::vector<T>& out) {
+  if (!at.field.rule.word.empty() && raw.kind == Raw::Kind::text) {
+    if (raw.text == at.field.rule.word) return;
+    throw Mismatch{
+        format("{} = {} must be numbers or {}", at.field.key, quoted(raw.text), quoted(at.field.rule.word))};
+  }
   if (raw.kind == Raw::Kind::list) {
     for (const Raw& item : raw.items) {
       T value{};

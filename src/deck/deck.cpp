@@ -90,7 +90,7 @@ std::vector<KeyRow> key_rows(std::string_view bytes, const std::string& filename
     const auto values = table.values(deck.*member);
     for (size_t i = 0; i < values.size(); ++i) {
       const FieldInfo& field = info.fields[i];
-      rows.push_back({info.name, field.key, to_toml(values[i], field.rule.form), field.unit, field.meaning,
+      rows.push_back({info.name, field.key, to_toml(values[i], field.rule), field.unit, field.meaning,
                       origin_of(source, info.name, field, values[i])});
     }
   });

@@ -34,6 +34,7 @@ struct Rule {
   bool high_open = false;  ///< strictly below `high`
   std::vector<std::string> choices;
   std::vector<std::pair<std::string, std::string>> refused;  ///< value and the reason why it is not accepted
+  std::string word;  ///< for lists: written instead of a list, it stands for the empty one
   int64_t fewest_items = 0;
   int64_t most_items = std::numeric_limits<int64_t>::max();
 
@@ -44,6 +45,7 @@ struct Rule {
   Rule one_of(std::vector<std::string> values) const;
   /// `value` is understood but not accepted: `reason` goes into the message.
   Rule refuse(std::string value, std::string reason) const;
+  Rule or_word(std::string word) const;
   Rule items(int64_t fewest, int64_t most = std::numeric_limits<int64_t>::max()) const;
   Rule written_as(Form f) const;
 
@@ -69,7 +71,7 @@ struct SectionInfo {
 std::variant<Value, std::string> convert(const FieldInfo& field, const Entry& entry);
 
 /// A value as it stands in a deck.
-std::string to_toml(const Value& value, Form form);
+std::string to_toml(const Value& value, const Rule& rule);
 
 /// "[name]" and one line per field; `values` in the order of the fields.
 std::string print_section(const SectionInfo& section, const std::vector<Value>& values);

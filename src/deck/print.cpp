@@ -54,15 +54,16 @@ std::string cell(std::string text) {
 
 }  // namespace
 
-std::string to_toml(const Value& value, Form form) {
-  return std::visit([form](const auto& v) { return one(v, form); }, value);
+std::string to_toml(const Value& value, const Rule& rule) {
+  const auto text = std::visit([&](const auto& v) { return one(v, rule.form); }, value);
+  return text == "[]" && !rule.word.empty() ? quoted(rule.word) : text;
 }
 
 std::string print_section(const SectionInfo& section, const std::vector<Value>& values) {
   std::string out = format("[{}]\n", section.name);
   for (size_t i = 0; i < section.fields.size(); ++i) {
     const FieldInfo& field = section.fields[i];
-    out += format("{} = {}\n", field.key, to_toml(values[i], field.rule.form));
+    out += format("{} = {}\n", field.key, to_toml(values[i], field.rule));
   }
   return out;
 }
@@ -71,9 +72,8 @@ std::string document_section(const SectionInfo& section) {
   std::string out = format("## [{}]\n\n{}\n\n", section.name, section.meaning);
   out += "| key | default | unit | rule | meaning |\n|---|---|---|---|---|\n";
   for (const FieldInfo& field : section.fields) {
-    out +=
-        format("| `{}` | `{}` | {} | {} | {} |\n", field.key, cell(to_toml(field.standard, field.rule.form)),
-               cell(field.unit), cell(field.rule.to_string()), cell(field.meaning));
+    out += format("| `{}` | `{}` | {} | {} | {} |\n", field.key, cell(to_toml(field.standard, field.rule)),
+                  cell(field.unit), cell(field.rule.to_string()), cell(field.meaning));
   }
   return out;
 }

@@ -62,6 +62,10 @@ Rule Rule::refuse(std::string value, std::string reason) const {
   return with(*this, [&](Rule& r) { r.refused.emplace_back(std::move(value), std::move(reason)); });
 }
 
+Rule Rule::or_word(std::string name) const {
+  return with(*this, [&](Rule& r) { r.word = std::move(name); });
+}
+
 Rule Rule::items(int64_t fewest, int64_t most) const {
   return with(*this, [&](Rule& r) {
     r.fewest_items = fewest;
@@ -80,6 +84,7 @@ std::string Rule::to_string() const {
   if (!choices.empty()) parts.push_back("one of " + core::join(choices, ", "));
   if (const std::string range = range_text(*this); !range.empty()) parts.push_back(range);
   if (const std::string items = items_text(*this); !items.empty()) parts.push_back(items);
+  if (!word.empty()) parts.push_back(format("or \"{}\"", word));
   return core::join(parts, "; ");
 }
 

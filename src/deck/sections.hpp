@@ -66,7 +66,7 @@ struct ProfileSection {
 
 struct SearchSection {
   bool enabled = true;
-  std::vector<int64_t> batch = {16};
+  std::vector<int64_t> batch = {16};  ///< empty: "max"
   std::vector<std::string> schedule = {"1f1b", "gpipe"};
   std::vector<std::string> axes = {"tp", "sp", "cp", "dp"};
   int64_t max_tp = 0;
@@ -78,6 +78,8 @@ struct SearchSection {
   bool recompute = true;
   int64_t trials = 3;
   std::string rules = "own";
+
+  bool grows_batch() const { return batch.empty(); }
   bool operator==(const SearchSection&) const = default;
 };
 

@@ -107,8 +107,10 @@ Section<SearchSection> search_table() {
         {},
         "",
         "Search for a plan where neither a file nor a plan by hand is given."},
-       {"batch", &S::batch, Rule().at_least(1).items(1), "samples",
-        "Samples per step; several values are tried in turn. A plan by hand takes the first."},
+       {"batch", &S::batch, Rule().at_least(1).items(1).or_word("max"), "samples",
+        "Samples per step; several values are tried in turn. A plan by hand takes the first. max: ever "
+        "larger ones, from one per rank on, until none fits or twice as many bring less than 1 % more "
+        "samples per second."},
        {"schedule", &S::schedule, schedules().items(1), "", "Pipeline schedules to consider."},
        {"axes", &S::axes, Rule().one_of({"tp", "sp", "cp", "dp"}).items(1), "",
         "Axes along which layers may be split. An axis that a layer kind does not support is left out."},

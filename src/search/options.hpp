@@ -18,7 +18,8 @@ struct SearchSection;
 namespace galvatron::search {
 
 struct SearchOptions {
-  std::vector<int64_t> batches = {16};  ///< samples per step; the best samples per second wins
+  /// Samples per step; the best samples per second wins. None: as many as pay.
+  std::vector<int64_t> batches = {16};
   std::vector<plan::ScheduleKind> schedules = {plan::ScheduleKind::one_f_one_b, plan::ScheduleKind::gpipe};
   std::vector<spec::Axis> axes = {spec::Axis::tp, spec::Axis::sp, spec::Axis::cp, spec::Axis::dp};
   int64_t max_tp = 0;  ///< 0 = any

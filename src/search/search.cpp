@@ -11,6 +11,7 @@
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "search/deal.hpp"
+#include "search/growth.hpp"
 #include "search/tasks.hpp"
 
 namespace galvatron::search {
@@ -47,6 +48,17 @@ class Searcher {
   Searcher(const SearchContext& context, const spec::ClusterSpec& cluster,
            const program::WorkspaceRule& workspace, core::WorkQueue& queue)
       : context_(context), cluster_(cluster), workspace_(workspace), queue_(queue) {}
+
+  /// Samples per second of the fastest plan before its polish; nothing when none fits.
+  std::optional<double> rate() {
+    result_.space = make_space(context_.model, context_.kinds, cluster_, context_.options);
+    tasks_ = make_tasks(result_.space, context_.model.size(), context_.options);
+    bound_tasks();
+    open_tasks();
+    if (solved_.empty()) return std::nullopt;
+    const Solved& best = solved_.front();
+    return static_cast<double>(tasks_[best.task].batch) / (static_cast<double>(best.step_ns) * 1e-9);
+  }
 
   SearchResult run() {
     result_.space = make_space(context_.model, context_.kinds, cluster_, context_.options);
@@ -255,7 +267,17 @@ SearchResult search(const spec::ModelSpec& model, const spec::ClusterSpec& clust
                     const program::WorkspaceRule& workspace, core::WorkQueue& queue) {
   const Kinds kinds(model);
   cost::LayerPricer pricer(profile, cluster, workspace, options.overlap);
-  const SearchContext context{model, kinds, options, profile, pricer, spec::fingerprint(model)};
+  SearchOptions now = options;
+  const SearchContext context{model, kinds, now, profile, pricer, spec::fingerprint(model)};
+  if (options.batches.empty()) {
+    now.keep = 1;
+    const auto batches = growing_batches(cluster.ranks(), [&](int64_t batch) {
+      now.batches = {batch};
+      return Searcher(context, cluster, workspace, queue).rate();
+    });
+    now.batches = batches;
+    now.keep = options.keep;
+  }
   return Searcher(context, cluster, workspace, queue).run();
 }
 

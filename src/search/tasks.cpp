@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "search/growth.hpp"
 #include "spec/token_layout.hpp"
 
 namespace galvatron::search {
@@ -71,8 +72,10 @@ double samples_per_second(const Candidate& candidate) {
 }
 
 std::vector<NeededProgram> needed_programs(const spec::ModelSpec& model, const spec::ClusterSpec& cluster,
-                                           const SearchOptions& options) {
+                                           const SearchOptions& asked) {
   const Kinds kinds(model);
+  SearchOptions options = asked;
+  if (options.batches.empty()) options.batches = batches_to_measure(cluster.ranks());
   Space space = make_space(model, kinds, cluster, options);
   std::set<std::tuple<int64_t, spec::LayerStrategy, int64_t, program::TieScope>> seen;
   std::vector<NeededProgram> needed;

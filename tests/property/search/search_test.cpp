@@ -210,6 +210,32 @@ TEST(Search, RanksBestFirstAndBeatsTheRestrictedPlans) {
   }
 }
 
+TEST(Search, TheLargestBatchThatPaysBeatsEveryFixedOne) {
+  Case c(2, 1, 4, 0);
+  c.options.batches = {8};
+  c.cluster.memory_bytes = roomy_bytes(c) * 8 / 10;
+  c.options.batches.clear();
+  const auto grown = c.run();
+  ASSERT_FALSE(grown.best.empty());
+  const auto rate = [](const SearchResult& result) {
+    const auto& best = result.best.front().candidate;
+    return static_cast<double>(best.plan.batch) / static_cast<double>(best.step_ns);
+  };
+  for (const int64_t batch : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+    c.options.batches = {batch};
+    const auto fixed = c.run();
+    if (!fixed.best.empty()) {
+      EXPECT_GE(rate(grown) * 1.01, rate(fixed)) << "batch " << batch;
+    }
+  }
+  // Where nothing fits, one sample is what comes nearest.
+  c.options.batches.clear();
+  c.cluster.memory_bytes = 1000;
+  const auto none = c.run();
+  ASSERT_TRUE(none.infeasible.has_value());
+  EXPECT_EQ(none.infeasible->nearest.plan.batch, 1);
+}
+
 TEST(Search, MoreMemoryAndMoreChoicesNeverHurtAStage) {
   Case c(3, 1, 4, 0);
   c.options.max_pp = 1;

@@ -109,6 +109,26 @@ TEST(EffectiveDeck, IsTheSameDeckAgain) {
   EXPECT_EQ(parse_deck(to_toml(DeckValues{}), "effective.toml"), DeckValues{});
 }
 
+TEST(GrowingBatch, IsAWordInPlaceOfTheList) {
+  for (const char* written : {"search.batch=max", "search.batch=\"max\""}) {
+    const DeckValues values = parse_deck("", "d.toml", {written});
+    EXPECT_TRUE(values.search.grows_batch()) << written;
+    EXPECT_NE(to_toml(values).find("batch = \"max\"\n"), std::string::npos) << to_toml(values);
+    EXPECT_EQ(parse_deck(to_toml(values), "effective.toml"), values);
+  }
+  EXPECT_EQ(parse_deck("", "d.toml", {"search.batch=24"}).search.batch, (std::vector<int64_t>{24}));
+  EXPECT_EQ(error_of("", {"search.batch=most"}),
+            "command line: [search] batch = \"most\" must be numbers or \"max\"");
+  EXPECT_EQ(error_of("", {"search.batch=[]"}),
+            "command line: [search] batch must have at least 1 in its list, not 0");
+  EXPECT_EQ(error_of("", {"search.batch=[\"max\"]"}),
+            "command line: [search] batch must be an integer, not the string \"max\"");
+  EXPECT_EQ(error_of("", {"search.schedule=max"}).find("or \"max\""), std::string::npos);
+  EXPECT_NE(error_of("", {"search.batch=max", "plan.pp=2"}).find("give its batch"), std::string::npos);
+  EXPECT_NE(error_of("", {"search.batch=max", "search.rules=galvatron-3.0"}).find("the batches named"),
+            std::string::npos);
+}
+
 TEST(PlanByHand, IsAnyKeyButTheFile) {
   EXPECT_FALSE(parse_deck("", "d.toml").plan.by_hand());
   EXPECT_FALSE(parse_deck("", "d.toml", {"plan.file=p.toml"}).plan.by_hand());
