@@ -130,11 +130,11 @@ Seconds CostModel::collective_seconds(const Program& program, const Step& step, 
 /// A rank's messages share its link, one direction each: the busier direction counts.
 Seconds CostModel::exchange_seconds(const Program& program, const Step& step, const StagePlace& place) const {
   const auto& attributes = std::get<program::CollectiveAttributes>(step.attributes);
-  const auto rank = spec::MeshShape(program.strategy, place.first_rank).rank_at(program.coordinate);
+  const auto rank = place.rank_of(spec::MeshShape(program.strategy, 0).rank_at(program.coordinate));
   const auto sum_of = [&](const std::vector<program::Operand>& blocks, const std::vector<int32_t>& peers) {
     Seconds sum;
     for (size_t i = 0; i < blocks.size(); ++i) {
-      const bool same = cluster_.node_of(rank) == cluster_.node_of(place.first_rank + peers[i]);
+      const bool same = cluster_.node_of(rank) == cluster_.node_of(place.rank_of(peers[i]));
       sum += hardware_.transfer(same ? Tier::same_node : Tier::across,
                                 static_cast<double>(operand_bytes(program, blocks[i])));
     }
@@ -152,7 +152,8 @@ const std::vector<GroupShape>& CostModel::shapes_of(const spec::LayerStrategy& s
   const int64_t nodes_before =
       (std::max<int64_t>(-place.tie_distance, 0) + cluster_.ranks_per_node - 1) / cluster_.ranks_per_node;
   const int64_t first_rank = place.first_rank + nodes_before * cluster_.ranks_per_node;
-  for (auto group : spec::MeshShape(s, first_rank).groups(axes)) {
+  for (auto group : spec::MeshShape(s, 0).groups(axes)) {
+    for (int& member : group) member = static_cast<int>(first_rank + member * place.stride);
     if (axes.contains(spec::Axis::tie)) {
       const auto own = group.size();
       for (size_t i = 0; i < own; ++i) group.push_back(group[i] + static_cast<int>(place.tie_distance));
@@ -168,8 +169,10 @@ LayerPricer::LayerPricer(const Profile& profile, const spec::ClusterSpec& cluste
     : model_(profile, cluster, overlap), workspace_(workspace) {}
 
 /// Whole nodes further on everything lies the same way, and so it does where stages fill nodes evenly.
-int64_t LayerPricer::canonical(int64_t first_rank, int64_t ranks) const {
+int64_t LayerPricer::canonical(int64_t first_rank, int64_t ranks, int64_t stride) const {
   const int64_t per_node = model_.cluster().ranks_per_node;
+  if (stride > 1 && first_rank < stride && (per_node % stride == 0 || stride % per_node == 0)) return 0;
+  if (stride > 1) return first_rank % per_node;
   if (first_rank % ranks == 0 && per_node % ranks == 0) return 0;
   return first_rank % per_node;
 }
@@ -188,7 +191,7 @@ const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program
   // The other holder of a tied table may be on the same node as one stage and not as another.
   place.first_rank = place.tie_distance != 0 && context.tie == program::TieScope::across_stages
                          ? place.first_rank % model_.cluster().ranks_per_node
-                         : canonical(place.first_rank, context.strategy.ranks());
+                         : canonical(place.first_rank, context.strategy.ranks(), place.stride);
   if (context.tie != program::TieScope::across_stages) place.tie_distance = 0;
   const Key key{number_of(layer), context.strategy, context.samples, context.dtype, context.tie, place};
   const auto found = prices_.find(key);
@@ -200,8 +203,12 @@ const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program
 /// Where both layouts cut the samples evenly, ranks that share a common part of them do not talk to others:
 /// the moves repeat along the stage, and those of the first such ranks stand for all.
 program::TransitionContext LayerPricer::smallest(program::TransitionContext context, StagePlace place) const {
-  const int64_t ranks = context.to.strategy.ranks(), per_node = model_.cluster().ranks_per_node;
+  const int64_t ranks = context.to.strategy.ranks();
+  // Ranks of the stage that a node has.
+  const int64_t per_node = std::max<int64_t>(1, model_.cluster().ranks_per_node / place.stride);
   auto &from = context.from.strategy, &to = context.to.strategy;
+  const auto in_node = model_.cluster().ranks_per_node;
+  if (place.stride > 1 && in_node % place.stride != 0 && place.stride % in_node != 0) return context;
   if (place.first_rank != 0 || context.from.samples % from.dp != 0 || context.from.samples % to.dp != 0)
     return context;
   const int32_t parts = std::gcd(from.dp, to.dp);
@@ -215,7 +222,7 @@ program::TransitionContext LayerPricer::smallest(program::TransitionContext cont
 }
 
 double LayerPricer::floor_seconds(program::TransitionContext context, StagePlace place) {
-  place = {canonical(place.first_rank, context.to.strategy.ranks()), 0};
+  place = {canonical(place.first_rank, context.to.strategy.ranks(), place.stride), place.stride};
   context = smallest(context, place);
   const auto [found, fresh] = floors_.try_emplace(key_of(context, place), 0.0);
   if (!fresh) return found->second;
@@ -225,7 +232,7 @@ double LayerPricer::floor_seconds(program::TransitionContext context, StagePlace
 }
 
 const TransitionPrice& LayerPricer::price(const program::TransitionContext& context, StagePlace place) {
-  place = {canonical(place.first_rank, context.to.strategy.ranks()), 0};
+  place = {canonical(place.first_rank, context.to.strategy.ranks(), place.stride), place.stride};
   auto each = smallest(context, place);
   auto [found, fresh] = transitions_.try_emplace(key_of(each, place));
   if (!fresh) return found->second;

@@ -27,7 +27,9 @@ namespace galvatron::cost {
 /// Where the ranks of a stage lie, as far as prices depend on it.
 struct StagePlace {
   int64_t first_rank = 0;
+  int64_t stride = 1;        ///< from one rank of the stage to the next
   int64_t tie_distance = 0;  ///< ranks to the other holder of a table that two stages share; 0 = none
+  int64_t rank_of(int64_t member) const { return first_rank + member * stride; }
   auto operator<=>(const StagePlace&) const = default;
 };
 
@@ -134,8 +136,8 @@ class LayerPricer {
   const TransitionPrice& price(const program::TransitionContext& context, StagePlace place);
   /// Of one rank in the middle: never more than the slowest takes, and found at once.
   double floor_seconds(program::TransitionContext context, StagePlace place);
-  /// First ranks with equal results lie alike for a stage of so many ranks.
-  int64_t canonical(int64_t first_rank, int64_t ranks) const;
+  /// First ranks with equal results lie alike for a stage of so many ranks at this distance.
+  int64_t canonical(int64_t first_rank, int64_t ranks, int64_t stride = 1) const;
   const CostModel& model() const { return model_; }
   int64_t lowered() const { return lowered_; }  ///< Programs made so far
 

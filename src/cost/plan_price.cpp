@@ -112,8 +112,8 @@ class PlanPricer {
   }
 
   program::LayerContext context_of(const plan::FlowItem& item, int64_t stage, int64_t member) const {
-    auto context =
-        plan::context_of(plan_, model_, item.layer, plan_.first_rank_of_stage(stage) + member, dtype_);
+    const auto rank = plan_.ranks().rank_at(stage % shape_.ranks, member);
+    auto context = plan::context_of(plan_, model_, item.layer, rank, dtype_);
     context.coordinate = {};  // sizes depend on the number of samples alone
     return context;
   }
@@ -163,7 +163,7 @@ class PlanPricer {
   }
 
   double seconds_to(int64_t to, int64_t from, const spec::LayerStrategy& strategy) const {
-    return boundary_seconds(pricer_, from, to, plan_.ranks_per_stage(), bytes_of(strategy, 0));
+    return boundary_seconds(pricer_, from, to, plan_.ranks(), bytes_of(strategy, 0));
   }
 
   const plan::Plan& plan_;
@@ -205,20 +205,21 @@ int64_t PlanPrice::memory_bytes() const {
 
 StagePlace place_of(const plan::Plan& plan, int64_t stage) {
   const auto shape = plan.pipeline();
-  const auto distance = (shape.ranks - 1) * plan.ranks_per_stage();
-  StagePlace place{plan.first_rank_of_stage(stage), 0};
+  const auto ranks = plan.ranks();
+  const auto distance = ranks.rank_at(shape.ranks - 1, 0) - ranks.rank_at(0, 0);
+  StagePlace place{plan.first_rank_of_stage(stage), ranks.stride(), 0};
   if (stage == 0) place.tie_distance = distance;
   if (distance > 0 && stage + 1 == shape.stages()) place.tie_distance = -distance;
   return place;
 }
 
-double boundary_seconds(const LayerPricer& pricer, int64_t from, int64_t to, int64_t ranks_per_stage,
+double boundary_seconds(const LayerPricer& pricer, int64_t from, int64_t to, const plan::StageRanks& ranks,
                         int64_t bytes) {
   const auto& cluster = pricer.model().cluster();
   double slowest = 0;
-  for (int64_t member = 0; member < ranks_per_stage; ++member) {
+  for (int64_t member = 0; member < ranks.members; ++member) {
     const bool same =
-        cluster.node_of(from * ranks_per_stage + member) == cluster.node_of(to * ranks_per_stage + member);
+        cluster.node_of(ranks.rank_at(from, member)) == cluster.node_of(ranks.rank_at(to, member));
     slowest =
         std::max(slowest, pricer.model()
                               .hardware()

@@ -32,7 +32,7 @@ plan::Plan with_predictions(plan::Plan plan, const PlanPrice& price, const Profi
 
 /// Seconds for a message between two ranks of the pipeline: all their members send at once, the slowest pair
 /// counts.
-double boundary_seconds(const LayerPricer& pricer, int64_t from, int64_t to, int64_t ranks_per_stage,
+double boundary_seconds(const LayerPricer& pricer, int64_t from, int64_t to, const plan::StageRanks& ranks,
                         int64_t bytes);
 
 /// Bytes of one rank's activation between layers, on the stage's fullest rank.

@@ -68,6 +68,7 @@ struct SearchSection {
   bool enabled = true;
   std::vector<int64_t> batch = {16};  ///< empty: "max"
   std::vector<std::string> schedule = {"1f1b", "gpipe"};
+  std::vector<std::string> placement = {"stage-major", "stage-minor"};
   std::vector<std::string> axes = {"tp", "sp", "cp", "dp"};
   int64_t max_tp = 0;
   int64_t max_sp = 0;
@@ -112,6 +113,7 @@ struct PlanSection {
   bool recompute = false;
   int64_t microbatches = 0;
   std::string schedule = "1f1b";
+  std::string placement = "stage-major";
   int64_t virtual_stages = 0;         ///< stages on each of the pp ranks of the pipeline
   std::vector<int64_t> stage_layers;  ///< entries of the model's layer list per stage; empty = even
   bool operator==(const PlanSection&) const = default;

@@ -14,6 +14,10 @@ Rule schedules() {
   return Rule().one_of({"1f1b", "gpipe", "eager-1f1b", "interleaved"});
 }
 
+Rule placements() {
+  return Rule().one_of({"stage-major", "stage-minor"});
+}
+
 Rule zero_levels() {
   return Rule().at_least(0).at_most(3);
 }
@@ -63,7 +67,7 @@ Section<ClusterSection> cluster_table() {
   return {
       "cluster",
       "The machine to plan for. The defaults describe what the job runs on; fill them in to plan for other "
-      "hardware with `check`.",
+      "hardware with `check` and `search`.",
       {{"nodes", &S::nodes, count().at_most(most_ranks), "nodes", "Nodes. 0: from MPI."},
        {"ranks_per_node", &S::ranks_per_node, count().at_most(most_ranks), "ranks",
         "Ranks on each node. 0: from MPI."},
@@ -112,6 +116,9 @@ Section<SearchSection> search_table() {
         "larger ones, from one per rank on, until none fits or twice as many bring less than 1 % more "
         "samples per second."},
        {"schedule", &S::schedule, schedules().items(1), "", "Pipeline schedules to consider."},
+       {"placement", &S::placement, placements().items(1), "",
+        "Which ranks a stage may get where there are several nodes. stage-major: ranks in a row. "
+        "stage-minor: neighbouring ranks hold neighbouring stages."},
        {"axes", &S::axes, Rule().one_of({"tp", "sp", "cp", "dp"}).items(1), "",
         "Axes along which layers may be split. An axis that a layer kind does not support is left out."},
        {"max_tp", &S::max_tp, count(), "ranks", "Largest tensor-parallel degree. 0: no limit."},
@@ -153,6 +160,9 @@ Section<PlanSection> plan_table() {
         "Pipeline schedule. eager-1f1b has more micro-batches in flight than 1f1b and gives messages more "
         "time; interleaved has a smaller bubble with virtual_stages above 1, and pp must divide its "
         "micro-batches."},
+       {"placement", &S::placement, placements(), "",
+        "Which ranks a stage gets. stage-major: ranks in a row. stage-minor: neighbouring ranks hold "
+        "neighbouring stages."},
        {"virtual_stages", &S::virtual_stages, count(), "stages",
         "Stages on each of the pp ranks of the pipeline, for schedule interleaved: stage k is on rank k mod "
         "pp."},

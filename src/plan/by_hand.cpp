@@ -95,6 +95,7 @@ Plan plan_by_hand(const UniformPlan& wish, const spec::ModelSpec& model) {
   plan.world = wish.world;
   plan.batch = wish.batch;
   plan.schedule = wish.schedule;
+  plan.placement = wish.placement;
   plan.virtual_stages = std::max<int64_t>(wish.virtual_stages, 1);
   const auto listed = static_cast<int64_t>(wish.stage_layers.size());
   const auto pp = std::max<int64_t>(listed == 0 ? wish.pp : listed / plan.virtual_stages, 1);
@@ -145,6 +146,7 @@ UniformPlan uniform_from_deck(const deck::PlanSection& section, int64_t world, i
   wish.recompute = section.recompute ? spec::Recompute::full : spec::Recompute::none;
   wish.microbatches = section.microbatches;
   wish.schedule = schedule_named(section.schedule);
+  wish.placement = placement_named(section.placement);
   wish.virtual_stages = section.virtual_stages;
   wish.stage_layers = section.stage_layers;
   return wish;

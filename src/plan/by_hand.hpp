@@ -23,6 +23,7 @@ struct UniformPlan {
   int64_t microbatches =
       0;  ///< 0 = the largest count ≤ 4 · pp that divides the batch and leaves dp samples each
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
+  Placement placement = Placement::stage_major;
   int64_t virtual_stages = 0;         ///< stages on each of the pp ranks of the pipeline
   std::vector<int64_t> stage_layers;  ///< entries of the model's layer list per stage; empty = even
 };

@@ -47,7 +47,7 @@ class Lowering {
     result_.pipeline = plan.pipeline();
     result_.rank = rank;
     result_.pipeline_rank = plan.pipeline_rank_of(rank);
-    result_.first_rank = result_.pipeline_rank * plan.ranks_per_stage();
+    result_.member = plan.member_of(rank);
   }
 
   StageProgram run() {
@@ -95,7 +95,7 @@ class Lowering {
   std::shared_ptr<const program::Program> program_of(const FlowItem& item) {
     if (item.is_transition())
       return std::make_shared<const program::Program>(
-          program::transition(transition_context(plan_, model_, item, rank_in_stage(), dtype_)));
+          program::transition(transition_context(plan_, model_, item, result_.member, dtype_)));
     const auto& spec = model_.layers[static_cast<size_t>(item.layer)];
     const auto context = context_of(plan_, model_, item.layer, result_.rank, dtype_);
     auto& shared = lowered_[{spec, context.strategy}];
@@ -105,7 +105,7 @@ class Lowering {
 
   Boundary boundary(const spec::LayerStrategy& strategy) {
     Boundary end;
-    end.rows = rows_of(plan_, model_, strategy, rank_in_stage());
+    end.rows = rows_of(plan_, model_, strategy, result_.member);
     end.cols = model_.layers.front().dims.hidden;
     const auto bytes = bytes_of(strategy);
     end.activation_offset = account_boundary(result_.arena, bytes);
@@ -114,11 +114,9 @@ class Lowering {
   }
 
   int64_t bytes_of(const spec::LayerStrategy& strategy) const {
-    return rows_of(plan_, model_, strategy, rank_in_stage()) * model_.layers.front().dims.hidden *
+    return rows_of(plan_, model_, strategy, result_.member) * model_.layers.front().dims.hidden *
            core::size_of(dtype_);
   }
-
-  int64_t rank_in_stage() const { return result_.rank - result_.first_rank; }
 
   const Plan& plan_;
   const spec::ModelSpec& model_;
@@ -134,8 +132,7 @@ LayerContext context_of(const Plan& plan, const spec::ModelSpec& model, int64_t 
                         core::DType dtype) {
   LayerContext context;
   context.strategy = plan.layers[static_cast<size_t>(layer)];
-  const auto first_rank = plan.first_rank_of_stage(plan.stage_of_layer(layer));
-  context.coordinate = spec::MeshShape(context.strategy, first_rank).coordinate_of(rank);
+  context.coordinate = spec::MeshShape(context.strategy, 0).coordinate_of(plan.member_of(rank));
   const spec::TokenLayout layout{plan.samples_per_micro(), model.seq, context.strategy};
   context.samples = layout.samples_of(context.coordinate.dp).size();
   context.dtype = dtype;

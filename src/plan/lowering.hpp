@@ -64,8 +64,8 @@ struct Chunk {
 struct StageProgram {
   PipelineShape pipeline;
   int64_t pipeline_rank = 0;
-  int64_t rank = 0;        ///< in the world
-  int64_t first_rank = 0;  ///< of its stages
+  int64_t rank = 0;    ///< in the world
+  int64_t member = 0;  ///< among the ranks of its stages
   std::vector<LayerInstance> layers;
   std::vector<Chunk> chunks;
   Lane lane;
@@ -84,7 +84,8 @@ int64_t account_boundary(ArenaLayout& arena, int64_t bytes);
 StageProgram lower_stage(const Plan& plan, const spec::ModelSpec& model, int64_t rank, core::DType dtype,
                          const program::WorkspaceRule& workspace);
 
-/// The context in which `lower_stage` lowers a layer: what the cost model must use to price the same Program.
+/// The context in which `lower_stage` lowers a layer on a rank of the world: what the cost model must use to
+/// price the same Program.
 program::LayerContext context_of(const Plan& plan, const spec::ModelSpec& model, int64_t layer, int64_t rank,
                                  core::DType dtype);
 

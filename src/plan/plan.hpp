@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/form.hpp"
+#include "plan/placement.hpp"
 #include "plan/schedule.hpp"
 #include "spec/model.hpp"
 #include "spec/strategy.hpp"
@@ -44,6 +45,7 @@ struct Plan {
   int64_t microbatches = 1;  ///< divides batch
   ScheduleKind schedule = ScheduleKind::one_f_one_b;
   int64_t virtual_stages = 1;  ///< stages per pipeline rank; stage k is on pipeline rank k mod P
+  Placement placement = Placement::stage_major;
   std::vector<StageLayers> stages;
   std::vector<spec::LayerStrategy> layers;  ///< one per layer of the model
   /// How groups of ranks do their collectives, by shape and size; what is not named is direct. Other forms
@@ -56,11 +58,14 @@ struct Plan {
 
   int64_t pipeline_ranks() const { return static_cast<int64_t>(stages.size()) / virtual_stages; }
   PipelineShape pipeline() const { return {pipeline_ranks(), microbatches, virtual_stages}; }
-  /// Every rank of the pipeline is this many ranks of the world, numbered in a row.
+  /// Every rank of the pipeline is this many ranks of the world.
   int64_t ranks_per_stage() const { return world / pipeline_ranks(); }
-  int64_t pipeline_rank_of(int64_t rank) const { return rank / ranks_per_stage(); }
+  StageRanks ranks() const { return {placement, pipeline_ranks(), ranks_per_stage()}; }
+  int64_t pipeline_rank_of(int64_t rank) const { return ranks().stage_of(rank); }
+  /// The rank's number among those of its stages.
+  int64_t member_of(int64_t rank) const { return ranks().member_of(rank); }
   int64_t stage_of_layer(int64_t layer) const;
-  int64_t first_rank_of_stage(int64_t stage) const { return stage % pipeline_ranks() * ranks_per_stage(); }
+  int64_t first_rank_of_stage(int64_t stage) const { return ranks().rank_at(stage % pipeline_ranks(), 0); }
   int64_t samples_per_micro() const { return batch / microbatches; }
   bool operator==(const Plan&) const = default;
 };

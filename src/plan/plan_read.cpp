@@ -254,16 +254,19 @@ StagePrediction read_prediction(const toml::table& table, Problems& problems) {
   return out;
 }
 
-ScheduleKind read_schedule(const toml::node* node, Problems& problems) {
-  if (node == nullptr) return ScheduleKind::one_f_one_b;
+/// The thing of this name; `otherwise` where the file is silent or wrong.
+template <typename T>
+T read_named(const char* key, const toml::node* node, T (*named)(std::string_view), T otherwise,
+             Problems& problems) {
+  if (node == nullptr) return otherwise;
   const auto* text = node->as_string();
   try {
-    if (text != nullptr) return schedule_named(text->get());
-    problems.add(*node, "schedule must be a string");
+    if (text != nullptr) return named(text->get());
+    problems.add(*node, format("{} must be a string", key));
   } catch (const core::UserError& error) {
     problems.add(*node, error.what());
   }
-  return ScheduleKind::one_f_one_b;
+  return otherwise;
 }
 
 void read_plan(const toml::table& root, const spec::ModelSpec& model, Plan& plan, Problems& problems) {
@@ -275,7 +278,10 @@ void read_plan(const toml::table& root, const spec::ModelSpec& model, Plan& plan
   plan.world = fields.count("world", 1);
   plan.batch = fields.count("batch", 1);
   plan.microbatches = fields.count("microbatches", 1);
-  plan.schedule = read_schedule(fields.find("schedule", true), problems);
+  plan.schedule = read_named("schedule", fields.find("schedule", true), schedule_named,
+                             ScheduleKind::one_f_one_b, problems);
+  plan.placement = read_named("placement", fields.find("placement", false), placement_named,
+                              Placement::stage_major, problems);
   plan.virtual_stages = fields.degree("virtual_stages", 1);
   plan.stages = read_stages(fields.find("stages", true), problems);
   plan.predicted_step_seconds = fields.amount("predicted_step_seconds");

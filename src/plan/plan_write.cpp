@@ -98,6 +98,8 @@ std::string to_toml(const Plan& plan, const spec::ModelSpec& model) {
   out += format("version = {}\nworld = {}\nbatch = {}\nmicrobatches = {}\nschedule = {}\n", plan_file_version,
                 plan.world, plan.batch, plan.microbatches, quoted(name_of(plan.schedule)));
   if (plan.virtual_stages > 1) out += format("virtual_stages = {}\n", plan.virtual_stages);
+  if (plan.placement != Placement::stage_major)
+    out += format("placement = {}\n", quoted(name_of(plan.placement)));
   out += format("stages = {}\n", stages_text(plan));
   out +=
       format("predicted_step_seconds = {}\nmodel_fingerprint = {}\nprofile_fingerprint = {}\n",

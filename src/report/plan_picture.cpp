@@ -62,6 +62,13 @@ std::string letter_of(const std::vector<std::string>& names, const std::string& 
   return at < 26 ? std::string(1, static_cast<char>('A' + at)) : format("{}", at);
 }
 
+/// The ranks of the stage that begins with this one.
+std::string ranks_text(const plan::Plan& plan, int64_t first) {
+  const auto stride = plan.ranks().stride(), last = first + (plan.ranks_per_stage() - 1) * stride;
+  if (first == last) return format("{}", first);
+  return stride == 1 ? format("{}–{}", first, last) : format("{}, {} … {}", first, first + stride, last);
+}
+
 std::string runs_table(const plan::Plan& plan, const spec::ModelSpec& model, const std::vector<Run>& runs,
                        const std::vector<std::string>& names) {
   constexpr size_t most_rows = 200;
@@ -71,10 +78,7 @@ std::string runs_table(const plan::Plan& plan, const spec::ModelSpec& model, con
     const auto first = plan.first_rank_of_stage(static_cast<int64_t>(run.stage));
     rows.push_back({letter_of(names, run.strategy), run.strategy,
                     run.first == run.last ? format("{}", run.first) : format("{}–{}", run.first, run.last),
-                    layers_text(model, run), format("{}", run.stage),
-                    plan.ranks_per_stage() == 1
-                        ? format("{}", first)
-                        : format("{}–{}", first, first + plan.ranks_per_stage() - 1)});
+                    layers_text(model, run), format("{}", run.stage), ranks_text(plan, first)});
   }
   if (runs.size() > most_rows) rows.push_back({"…", format("{} more in plan.toml", runs.size() - most_rows)});
   return html_table(rows, {1, 2, 3, 5});

@@ -17,10 +17,13 @@ using spec::AxisSet;
 
 std::vector<int> ranks_of(const plan::Plan& plan, const spec::LayerStrategy& strategy, int64_t rank,
                           AxisSet axes) {
-  const auto per_stage = plan.ranks_per_stage();
+  const auto stages = plan.ranks();
+  const auto members = spec::MeshShape(strategy, 0).group_of(stages.member_of(rank), axes);
   auto on = [&](int64_t pipeline_rank) {
-    const auto same_place = pipeline_rank * per_stage + rank % per_stage;
-    return spec::MeshShape(strategy, pipeline_rank * per_stage).group_of(same_place, axes);
+    std::vector<int> ranks;
+    for (const auto member : members)
+      ranks.push_back(static_cast<int>(stages.rank_at(pipeline_rank, member)));
+    return ranks;
   };
   if (!axes.contains(Axis::tie)) return on(plan.pipeline_rank_of(rank));
   auto ranks = on(0);
@@ -30,9 +33,10 @@ std::vector<int> ranks_of(const plan::Plan& plan, const spec::LayerStrategy& str
 }
 
 std::vector<int> pipeline_of(const plan::Plan& plan, int64_t rank) {
+  const auto stages = plan.ranks();
   std::vector<int> ranks;
-  for (auto r = rank % plan.ranks_per_stage(); r < plan.world; r += plan.ranks_per_stage())
-    ranks.push_back(static_cast<int>(r));
+  for (int64_t stage = 0; stage < stages.stages; ++stage)
+    ranks.push_back(static_cast<int>(stages.rank_at(stage, stages.member_of(rank))));
   return ranks;
 }
 
@@ -47,8 +51,9 @@ std::vector<comm::MeshGroup> groups_of(const plan::Plan& plan, const spec::Model
   const auto whole_stage = replicas | AxisSet(Axis::tp);
   for (int64_t layer = 0; layer < model.size(); ++layer) {
     const auto& strategy = plan.layers[static_cast<size_t>(layer)];
-    const auto first = plan.first_rank_of_stage(plan.stage_of_layer(layer));
-    for (auto rank = first; rank < first + plan.ranks_per_stage(); ++rank) {
+    const auto pipeline_rank = plan.stage_of_layer(layer) % plan.pipeline_ranks();
+    for (int64_t member = 0; member < plan.ranks_per_stage(); ++member) {
+      const auto rank = plan.ranks().rank_at(pipeline_rank, member);
       for (const auto axis : {Axis::tp, Axis::sp, Axis::cp})
         add(TrafficClass::layer, ranks_of(plan, strategy, rank, axis));
       add(TrafficClass::gradient, ranks_of(plan, strategy, rank, replicas));

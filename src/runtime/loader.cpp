@@ -21,8 +21,7 @@ Loader::Loader(const store::Dataset& data, SampleOffset offset_of, const plan::P
 
 Loader::Share Loader::share_of(const plan::Plan& plan, const spec::LayerStrategy& strategy,
                                int64_t rank) const {
-  const auto first_rank = plan.pipeline_rank_of(rank) * plan.ranks_per_stage();
-  auto coordinate = spec::MeshShape(strategy, first_rank).coordinate_of(rank);
+  auto coordinate = spec::MeshShape(strategy, 0).coordinate_of(plan.member_of(rank));
   const spec::TokenLayout layout{samples_per_micro_, seq_, strategy};
   Share share;
   share.samples = layout.samples_of(coordinate.dp);

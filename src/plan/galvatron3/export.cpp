@@ -55,6 +55,8 @@ class Exporter {
   void fill_pipeline() {
     if (plan_.schedule != ScheduleKind::one_f_one_b && plan_.schedule != ScheduleKind::gpipe)
       refuse(format("schedule {}: there are 1f1b and gpipe", name_of(plan_.schedule)));
+    if (plan_.placement != Placement::stage_major)
+      refuse(format("placement {}: stages have ranks in a row", name_of(plan_.placement)));
     if (plan_.virtual_stages > 1) refuse(format("{} virtual stages", plan_.virtual_stages));
     out_.pipeline_type = plan_.schedule == ScheduleKind::gpipe ? "gpipe" : "pipedream_flush";
     out_.pp_deg = static_cast<int64_t>(plan_.stages.size());

@@ -24,6 +24,22 @@ TEST_F(PlanFlow, SchedulesEqualOneRank) {
   say("schedules, gradients and SGD", played, played);
 }
 
+/// Which ranks of the world a stage has changes nothing either.
+TEST_F(PlanFlow, PlacementsEqualOneRank) {
+  const size_t wanted = play_everything() ? 60 : 12;
+  size_t played = 0;
+  for (uint64_t i = 0; world().size() >= 4 && played < wanted; ++i) {
+    const auto model = variant_model(variants()[i % variants().size()]);
+    auto plan = mixed_plan(model, world().size(), 10, test_seed(), i);
+    if (plan.pipeline_ranks() == 1 || plan.ranks_per_stage() == 1) continue;
+    plan.placement = plan::Placement::stage_minor;
+    check().gradients(plan, model);
+    if (played % 4 == 0) check().training(plan, model);
+    ++played;
+  }
+  say("mixed plans, stage-minor", played, played);
+}
+
 /// Every split, with ZeRO 1.
 std::vector<spec::LayerStrategy> strategies_of(int32_t ranks) {
   auto all = splits_of(ranks);

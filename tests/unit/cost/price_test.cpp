@@ -51,6 +51,24 @@ TEST(PlanPrice, MemoryIsTheArenasByteForByte) {
     }
 }
 
+/// The same numbers as from the ranks themselves: groups, messages and the tied pair cross the nodes that
+/// their ranks are on.
+TEST(PlanPrice, PlacementsCrossTheNodesThatTheirRanksAreOn) {
+  // Two nodes of four. Two stages of four, dp 4: stage-major keeps a stage on a node.
+  const auto profile = test::round_profile(2, 4);
+  LayerPricer pricer(profile, {2, 4, 0}, no_workspace, {false, false, false});  // nothing hides the traffic
+  auto plan = plan_of(8, 2, 1, 1);
+  const auto major = price_plan(plan, model, core::DType::f32, pricer);
+  plan.placement = plan::Placement::stage_minor;
+  const auto minor = price_plan(plan, model, core::DType::f32, pricer);
+  for (size_t stage = 0; stage < 2; ++stage) {
+    EXPECT_GT(minor.times[stage].sync, 2 * major.times[stage].sync) << "the replicas are on both nodes";
+    EXPECT_EQ(minor.stages[stage].memory_bytes, major.stages[stage].memory_bytes);
+  }
+  EXPECT_LT(5 * minor.times[0].send_forward, major.times[0].send_forward) << "neighbours are on one node";
+  EXPECT_LT(5 * minor.times[1].send_backward, major.times[1].send_backward);
+}
+
 TEST(PlanPrice, TimeTermsAddUpToTheStagesBusyTime) {
   const auto profile = test::round_profile(1, 8);
   LayerPricer pricer(profile, {1, 8, 0}, no_workspace);

@@ -63,6 +63,45 @@ TEST(PlanFile, VirtualStagesAndMixedLayoutsRoundTrip) {
       << "the usual plan does not mention them";
 }
 
+TEST(PlanFile, PlacementRoundTripsAndTheUsualOneIsNotMentioned) {
+  Plan plan = priced_plan();
+  EXPECT_EQ(to_toml(plan, model).find("placement"), std::string::npos);
+  plan.placement = Placement::stage_minor;
+  const std::string text = to_toml(plan, model);
+  EXPECT_NE(text.find("\nplacement = \"stage-minor\"\n"), std::string::npos) << text;
+  EXPECT_EQ(plan_from_toml(text, "plan.toml", model), plan);
+  auto wrong = text;
+  wrong.replace(wrong.find("stage-minor"), 11, "stage-first");
+  try {
+    plan_from_toml(wrong, "plan.toml", model);
+    ADD_FAILURE() << "read";
+  } catch (const core::UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("no placement 'stage-first'"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Placement, GivesEveryRankOneSeat) {
+  for (const Placement placement : all_placements)
+    for (const int64_t stages : {1, 2, 3, 4})
+      for (const int64_t members : {1, 2, 5}) {
+        const StageRanks ranks{placement, stages, members};
+        std::vector<int> met(static_cast<size_t>(stages * members));
+        for (int64_t stage = 0; stage < stages; ++stage)
+          for (int64_t member = 0; member < members; ++member) {
+            const auto rank = ranks.rank_at(stage, member);
+            ASSERT_TRUE(rank >= 0 && rank < stages * members) << rank;
+            ++met[static_cast<size_t>(rank)];
+            EXPECT_EQ(ranks.stage_of(rank), stage);
+            EXPECT_EQ(ranks.member_of(rank), member);
+            EXPECT_EQ(rank, ranks.rank_at(stage, 0) + member * ranks.stride());
+          }
+        for (const int times : met)
+          EXPECT_EQ(times, 1) << name_of(placement) << " " << stages << " × " << members;
+        EXPECT_EQ(placement_named(std::string(name_of(placement))), placement);
+      }
+}
+
 TEST(PlanFile, OneTablePerRunOfEqualLayers) {
   const std::string text = to_toml(priced_plan(), model);
   size_t tables = 0;
