@@ -157,8 +157,7 @@ core::ExitCode check_verb(Context& context) {
     console.info("\n" + space_text(found.space));
     if (found.best.empty())
       throw core::UserError(core::ExitCode::no_plan, search::infeasible_text(*found.infeasible));
-    console.info(core::format("Best plans (times {})\n{}\nRestricted plans (times {})\n{}", times,
-                              search::ranking_table(found), times, search::restricted_table(found)));
+    console.info(core::format("Best plans (times {})\n{}", times, search::ranking_table(found)));
     console.detail("Decision tree\n" + search::space_tree(found.space, search::Kinds(model)));
     best = found.best.front().candidate.plan;
   }

@@ -48,7 +48,7 @@ void note_search(Job& job, const search::SearchResult& found) {
                              i == 0 ? "the best prediction" : found.best[i].loses));
   for (const auto& restricted : found.restricted) {
     if (restricted.best)
-      note(job, candidate_line("restricted", *restricted.best, restricted.name, ""));
+      note(job, candidate_line("restricted", *restricted.best, restricted.name, restricted.loses));
     else
       note(job,
            std::move(store::event_line(0, "restricted", restricted.why_not).text("plan", restricted.name)));

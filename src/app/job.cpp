@@ -66,6 +66,15 @@ spec::ClusterSpec cluster_of(comm::World& world, const deck::ClusterSection& sec
   return cluster;
 }
 
+/// The machine of the deck, which need not be this one.
+spec::ClusterSpec described_cluster(comm::World& world, const deck::ClusterSection& section) {
+  spec::ClusterSpec cluster{section.nodes, section.ranks_per_node, section.memory};
+  if (cluster.memory_bytes > 0) return cluster;
+  const auto everywhere = world.all_gather(device::available_host_memory() / cluster.ranks_per_node);
+  cluster.memory_bytes = *std::min_element(everywhere.begin(), everywhere.end());
+  return cluster;
+}
+
 /// What must not change between the attempts of one run: the rest of a deck only says how and how long.
 deck::DeckValues identity_of(deck::DeckValues values) {
   deck::DeckValues kept;
@@ -118,7 +127,8 @@ Job::Job(Context& context, FolderUse use) : context_(context) {
   threads_ = choose_threads(world(), deck().run);
   kernels_ = kernels::make_kernels(device(), threads_);
   workspace_ = std::make_unique<runtime::KernelWorkspace>(*kernels_);
-  cluster_ = cluster_of(world(), deck().cluster);
+  described_ = context.line.verb == "search" && deck().cluster.nodes > 0;
+  cluster_ = described_ ? described_cluster(world(), deck().cluster) : cluster_of(world(), deck().cluster);
   paths_ = {deck().run.out};
   deck_text_ = deck::to_toml(deck());
   if (deck().train.walltime > 0) deadline_ = runtime::wall_clock() + deck().train.walltime;
@@ -128,6 +138,14 @@ Job::Job(Context& context, FolderUse use) : context_(context) {
   if (use == FolderUse::own) open_folder();
   banner();
   if (use == FolderUse::own && !finished_) note_attempt();
+}
+
+std::vector<int> Job::nodes_of_ranks() const {
+  if (!described_) return measure::nodes_of_ranks(context_.ranks->world());
+  std::vector<int> nodes;
+  for (int64_t rank = 0; rank < cluster_.ranks(); ++rank)
+    nodes.push_back(static_cast<int>(cluster_.node_of(rank)));
+  return nodes;
 }
 
 void Job::open_folder() {
@@ -196,6 +214,10 @@ void Job::banner() {
   log().info(
       core::format("processor: {}, {} cores for this process", topology.processor, topology.cores.size()));
   log().info(core::format("run folder: {}", paths_.root.string()));
+  if (described_)
+    log().info(core::format("plans are for the deck's [cluster]: {} nodes × {} ranks, {} per rank",
+                            cluster_.nodes, cluster_.ranks_per_node,
+                            core::format_bytes(cluster_.memory_bytes)));
   if (threads_ * world().local_size() > static_cast<int>(topology.cores.size()) && world().local_size() > 1)
     log().info(core::format("{} ranks share {} cores", world().local_size(), topology.cores.size()));
 }

@@ -46,7 +46,10 @@ class Job {
   kernels::Kernels& kernels() { return *kernels_; }
   const program::WorkspaceRule& workspace() const { return *workspace_; }
   const spec::ModelSpec& model() const { return model_; }
+  /// What plans are for: the machine that the job runs on or, for the verb `search`, the deck's [cluster].
   const spec::ClusterSpec& cluster() const { return cluster_; }
+  /// The node of every rank of the cluster.
+  std::vector<int> nodes_of_ranks() const;
   const store::RunPaths& paths() const { return paths_; }
   const std::string& run_id() const { return run_id_; }
   const std::string& deck_text() const { return deck_text_; }
@@ -79,6 +82,7 @@ class Job {
   std::unique_ptr<runtime::KernelWorkspace> workspace_;
   spec::ModelSpec model_;
   spec::ClusterSpec cluster_;
+  bool described_ = false;  ///< the cluster is the deck's
   store::RunPaths paths_;
   std::optional<store::RunFolder> folder_;  // rank 0
   std::string run_id_, deck_text_;

@@ -113,7 +113,10 @@ void keep_plan(Job& job, const plan::Plan& plan) {
   const auto text = plan::to_toml(plan, job.model());
   require_same(job.world(), "the plan", text);
   job.world().agree("write plan.toml", [&] {
-    if (job.world().rank() == 0) write_text(job.paths().plan(), text);
+    if (job.world().rank() != 0) return;
+    write_text(job.paths().plan(), text);
+    std::error_code ignored;
+    std::filesystem::remove(job.paths().kept_search(), ignored);  // the plan is what it was kept for
   });
   job.log().info("\n" + search::plan_table(plan, job.model()));
   note(job, "plan", search::outline(plan));

@@ -5,15 +5,16 @@
 
 #include "app/alone.hpp"
 #include "app/events.hpp"
+#include "app/kept_search.hpp"
 #include "app/phases.hpp"
 #include "app/plan_reserve.hpp"
-#include "comm/world_queue.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "measure/collectives.hpp"
 #include "runtime/groups.hpp"
 #include "runtime/loader.hpp"
 #include "runtime/session.hpp"
+#include "search/deal.hpp"
 #include "search/report.hpp"
 
 namespace galvatron::app {
@@ -27,7 +28,7 @@ void stop_if_asked(Job& job, runtime::Request asked, std::string_view phase) {
   job.world().agree("", [&] {
     if (asked == runtime::Request::stop_requeue)
       throw core::Error(core::ExitCode::requeue,
-                        core::format("stopped in the {}; the profile is kept", phase));
+                        core::format("stopped in the {}; profile and search are kept", phase));
   });
 }
 
@@ -64,24 +65,46 @@ double try_plan(Job& job, const Data& data, const plan::Plan& plan) {
 
 /// The plan with what the profile says about the groups that it makes.
 void record_forms(plan::Plan& plan, Job& job, const std::vector<core::FormChoice>& forms) {
+  const auto nodes = job.nodes_of_ranks();
   std::set<cost::GroupShape> shapes;
   for (const auto& group : runtime::groups_of(plan, job.model())) {
-    if (group.traffic != comm::TrafficClass::pipeline)
-      shapes.insert(measure::shape_of(group.ranks, measure::nodes_of_ranks(job.world())));
+    if (group.traffic != comm::TrafficClass::pipeline) shapes.insert(measure::shape_of(group.ranks, nodes));
   }
   for (const auto& choice : forms)
     if (shapes.contains({choice.ranks, choice.nodes, choice.per_node})) plan.forms.push_back(choice);
 }
 
-}  // namespace
-
-search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
-  job.pat("search");
-  comm::WorldQueue queue(job.world());
+/// Nothing when it was stopped; what it knows by then is in the run folder.
+std::optional<search::SearchResult> kept_search(Job& job, const cost::Profile& profile, Requests& requests) {
+  KeptSearch queue(job, requests);
+  if (queue.known() > 0)
+    job.log().info(
+        core::format("search: goes on with {} rounds that an earlier attempt left", queue.known()));
   const auto options = search::options_from_deck(job.deck().search, runtime::dtype_of(job.deck().train),
                                                  cost::overlap_of(job.deck().train));
-  auto found = search::search(job.model(), job.cluster(), profile, options, job.workspace(), queue);
-  stop_if_asked(job, asked_of(job), "search");
+  std::optional<search::SearchResult> found;
+  try {
+    found = search::search(job.model(), queue.cluster(), profile, options, job.workspace(), queue);
+  } catch (const search::Stopped&) {
+    job.log().info("search: stopped; what it knows is in " + job.paths().kept_search().string());
+  }
+  queue.write();
+  return found;
+}
+
+}  // namespace
+
+SearchPhase search_phase(Job& job, const cost::Profile& profile) {
+  job.pat("search");
+  Requests requests(job);
+  auto result = kept_search(job, profile, requests);
+  const auto asked = requests.agreed();
+  job.world().agree("", [&] {
+    if (asked == runtime::Request::stop_requeue)
+      throw core::Error(core::ExitCode::requeue, "stopped in the search; the next start goes on with it");
+  });
+  if (!result) return {};
+  auto& found = *result;
   job.world().agree("", [&] {
     if (found.best.empty())
       throw core::UserError(core::ExitCode::no_plan, search::infeasible_text(*found.infeasible));
@@ -90,7 +113,7 @@ search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
     record_forms(ranked.candidate.plan, job, profile.hardware.forms);
     add_plan_reserve(ranked.candidate.plan, job, profile.hardware.reserve_units);
   }
-  const auto text = search::ranking_table(found) + "\n" + search::restricted_table(found);
+  const auto text = search::ranking_table(found);
   job.log().info("\nSearch\n" + text);
   job.world().agree("write search.txt", [&] {
     if (job.world().rank() == 0)
@@ -98,7 +121,7 @@ search::SearchResult search_phase(Job& job, const cost::Profile& profile) {
                  text + "\n" + search::space_tree(found.space, search::Kinds(job.model())));
   });
   note_search(job, found);
-  return found;
+  return {std::move(result)};
 }
 
 std::vector<Trial> trial_phase(Job& job, const Data& data, const search::SearchResult& found) {

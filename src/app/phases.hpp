@@ -27,9 +27,15 @@ struct ProfilePhase {
 /// measured lies in the run folder then.
 ProfilePhase profile_phase(Job& job, const Data* data);
 
-/// Collective: the search over all ranks. Throws core::AgreedError (no plan, exit code 4) with the nearest
-/// miss when nothing fits.
-search::SearchResult search_phase(Job& job, const cost::Profile& profile);
+/// What a search found; nothing when the user asked to stop it.
+struct SearchPhase {
+  std::optional<search::SearchResult> found;
+};
+
+/// Collective: the search over all ranks. What it knows is kept in the run folder until a plan is; an attempt
+/// after one that was stopped goes on from there. Throws core::AgreedError: no plan (exit code 4) with the
+/// nearest miss when nothing fits; requeue when the batch system or the time limit stopped it.
+SearchPhase search_phase(Job& job, const cost::Profile& profile);
 
 /// A candidate and what it took.
 struct Trial {

@@ -19,7 +19,7 @@ struct Held {
 /// What each rank of the world holds.
 std::vector<Held> held_by_ranks(const plan::Plan& plan, Job& job) {
   std::vector<Held> held(static_cast<size_t>(plan.world));
-  const auto nodes = measure::nodes_of_ranks(job.world());
+  const auto nodes = job.nodes_of_ranks();
   for (const auto& group : runtime::groups_of(plan, job.model())) {
     const auto shape = measure::shape_of(group.ranks, nodes);
     const auto table = core::table_of(plan.forms, shape.ranks, shape.nodes, shape.per_node);

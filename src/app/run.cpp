@@ -18,11 +18,14 @@ core::ExitCode already_finished(Job& job) {
   return core::ExitCode::finished;
 }
 
-/// The best plan, searched for and tried; the seconds it took go to `before`.
-plan::Plan find_plan(Job& job, const Data& data, const cost::Profile& profile, Before& before) {
+/// The best plan, searched for and tried; the seconds it took go to `before`. Nothing when the user asked to
+/// stop.
+std::optional<plan::Plan> find_plan(Job& job, const Data& data, const cost::Profile& profile,
+                                    Before& before) {
   const runtime::Timed timed(before.sections, runtime::Section::search);
-  const auto found = search_phase(job, profile);
-  return trial_phase(job, data, found).front().plan;
+  const auto searched = search_phase(job, profile);
+  if (!searched.found) return std::nullopt;
+  return trial_phase(job, data, *searched.found).front().plan;
 }
 
 ProfilePhase profile_of(Job& job, const Data* data) {
@@ -55,7 +58,7 @@ std::optional<Data> data_if_any(Job& job) {
   }
 }
 
-/// The user touched STOP while the machine was measured.
+/// The user touched STOP before training.
 core::ExitCode stopped_by_user(Job& job) {
   job.context().result.set("stopped", "user");
   return core::ExitCode::finished;
@@ -78,6 +81,7 @@ core::ExitCode run_verb(Context& context) {
     plan = priced(job, *plan, machine.profile);
   else
     plan = find_plan(job, data, machine.profile, before);
+  if (!plan) return stopped_by_user(job);
   keep_plan(job, *plan);
   // 4. Do it.
   return train_phase(job, data, *plan, before);
@@ -93,6 +97,7 @@ core::ExitCode train_verb(Context& context) {
     const auto machine = measured(job, data, before);
     if (machine.stopped()) return stopped_by_user(job);
     plan = find_plan(job, data, machine.profile, before);
+    if (!plan) return stopped_by_user(job);
   }
   keep_plan(job, *plan);
   return train_phase(job, data, *plan, before);
@@ -119,7 +124,9 @@ core::ExitCode search_verb(Context& context) {
   }
   const auto machine = profile_of(job, nullptr);
   if (machine.stopped()) return stopped_by_user(job);
-  const auto found = search_phase(job, machine.profile);
+  const auto searched = search_phase(job, machine.profile);
+  if (!searched.found) return stopped_by_user(job);
+  const auto& found = *searched.found;
   const auto& best = found.best.front().candidate;
   keep_plan(job, best.plan);
   context.result.set("predicted_step_s", best.plan.predicted_step_seconds);

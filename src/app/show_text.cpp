@@ -16,6 +16,7 @@
 #include "runtime/trainer.hpp"
 #include "search/report.hpp"
 #include "search/search.hpp"
+#include "search/tasks.hpp"
 
 namespace galvatron::app {
 namespace {
@@ -47,7 +48,11 @@ std::string space_text(const deck::DeckValues& deck, const spec::ModelSpec& mode
                        const spec::ClusterSpec& cluster) {
   const search::Kinds kinds(model);
   const auto options = search::options_from_deck(deck.search, runtime::dtype_of(deck.train));
-  return search::space_tree(search::make_space(model, kinds, cluster, options), kinds);
+  auto space = search::make_space(model, kinds, cluster, options);
+  if (options.batches.empty()) return search::space_tree(space, kinds);
+  const auto tasks = search::make_tasks(space, model.size(), cluster, options);
+  return search::space_tree(space, kinds) +
+         core::format("{} tasks: batch × micro-batches × stages × schedule × placement\n", tasks.size());
 }
 
 }  // namespace

@@ -21,6 +21,14 @@ class WorkQueue {
   virtual int64_t minimum(int64_t value) = 0;
   /// One text per worker, on every worker.
   virtual std::vector<std::string> all_gather(const std::string& text) = 0;
+
+  /// What `keep` was given at this place of the same work when it was begun before, the same text on every
+  /// worker; empty where it did not come so far. Asked once before each `keep`.
+  virtual std::string recalled() { return {}; }
+  /// Remembers a text that all workers know, for another start.
+  virtual void keep(const std::string& /*text*/) {}
+  /// Whether somebody wants this worker to stop. Local.
+  virtual bool stop_asked() { return false; }
 };
 
 /// One worker.

@@ -11,22 +11,86 @@
 namespace galvatron::search {
 namespace {
 
+/// Tasks solved between two looks at the best so far, the same for any number of workers.
+constexpr size_t round_size = 8;
+/// Tasks that are looked at for the nearest miss, and for each change. A search on thousands of ranks has
+/// thousands of them; those that should need the least come first.
+constexpr size_t most_for_miss = 96, most_for_change = 24;
+
 /// The task that needs the least memory, and how much that is.
 struct Nearest {
   size_t task = 0;
   int64_t bytes = unreachable;
+  int64_t tried = 0;
+  bool proven = true;  ///< no other task needs less
 };
 
-Nearest nearest_of(const SearchContext& context, const std::vector<Task>& tasks, core::WorkQueue& queue) {
-  const auto answers = deal(queue, tasks.size(), [&](size_t i) {
-    const auto smallest = TaskSolver(context, tasks[i], 0).smallest();
-    return core::format("{}", smallest ? smallest->memory_bytes : unreachable);
-  });
-  Nearest nearest;
+/// A task's bytes: no fewer than the first, about as many as the second.
+struct Likely {
+  size_t task = 0;
+  int64_t bound = 0;
+  double guess = 0;
+};
+
+/// What the inputs of a rank's layers take: the least that backward needs, in as many slots as a lane has
+/// micro-batches in flight.
+double guess_inputs(const SearchContext& context, const Task& task) {
+  const auto stages = static_cast<double>(task.pool->stages), micros = static_cast<double>(task.micros);
+  const double positions = static_cast<double>(task.batch * context.model.seq);
+  const double width =
+      static_cast<double>(context.model.layers.front().dims.hidden * core::size_of(context.options.dtype));
+  const auto ranks = static_cast<double>(task.pool->ranks) * stages;
+  return positions * width * static_cast<double>(context.model.size()) / ranks * std::min(stages, micros) /
+         micros;
+}
+
+/// Those that should need the least first.
+std::vector<Likely> likely_order(const SearchContext& context, const std::vector<Task>& tasks,
+                                 core::WorkQueue& queue) {
+  const auto bounds =
+      deal(queue, tasks.size(), [&](size_t i) { return core::format("{}", least_bytes(context, tasks[i])); });
+  std::vector<Likely> order;
   for (size_t i = 0; i < tasks.size(); ++i) {
-    const int64_t bytes = numbers_of(answers[i]).at(0);
-    if (bytes < nearest.bytes) nearest = {i, bytes};
+    const int64_t bound = numbers_of(bounds[i]).at(0);
+    order.push_back({i, bound, static_cast<double>(bound) + guess_inputs(context, tasks[i])});
   }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Likely& a, const Likely& b) { return a.guess < b.guess; });
+  return order;
+}
+
+/// Looks at up to `most` tasks that may need less than the best so far, until one needs at most `enough`.
+Nearest nearest_of(const SearchContext& context, const std::vector<Task>& tasks, core::WorkQueue& queue,
+                   int64_t enough, size_t most) {
+  const auto order = likely_order(context, tasks, queue);
+  Nearest nearest;
+  std::vector<size_t> round;
+  const auto look = [&] {
+    const auto answers = deal(queue, round.size(), [&](size_t i) {
+      const auto smallest = TaskSolver(context, tasks[round[i]], 0).smallest();
+      return core::format("{}", smallest ? smallest->memory_bytes : unreachable);
+    });
+    for (size_t i = 0; i < round.size(); ++i) {
+      const int64_t bytes = numbers_of(answers[i]).at(0);
+      if (bytes < nearest.bytes) {
+        nearest.task = round[i];
+        nearest.bytes = bytes;
+      }
+    }
+    nearest.tried += static_cast<int64_t>(round.size());
+    round.clear();
+  };
+  for (const Likely& likely : order) {
+    if (nearest.bytes <= enough) return nearest;
+    if (likely.bound >= nearest.bytes) continue;
+    if (static_cast<size_t>(nearest.tried) + round.size() == most) {
+      nearest.proven = false;
+      break;
+    }
+    round.push_back(likely.task);
+    if (round.size() == round_size) look();
+  }
+  if (!round.empty()) look();
   return nearest;
 }
 
@@ -46,12 +110,14 @@ class Explainer {
  private:
   /// Whether some plan fits with these options on this cluster.
   bool fits(const SearchOptions& options, const spec::ClusterSpec& cluster) {
-    cost::LayerPricer pricer(context_.profile, cluster, workspace_, options.overlap);
+    cost::LayerPricer fresh(context_.profile, cluster, workspace_, options.overlap);
+    auto& pricer = cluster.ranks() == cluster_.ranks() ? context_.pricer : fresh;
     const SearchContext context{context_.model,   context_.kinds, options,
                                 context_.profile, pricer,         context_.fingerprint};
     Space space = make_space(context_.model, context_.kinds, cluster, options);
-    const auto tasks = make_tasks(space, context.model.size(), options);
-    return !tasks.empty() && nearest_of(context, tasks, queue_).bytes <= cluster.memory_bytes;
+    const auto tasks = make_tasks(space, context.model.size(), cluster, options);
+    const int64_t enough = cluster.memory_bytes;
+    return !tasks.empty() && nearest_of(context, tasks, queue_, enough, most_for_change).bytes <= enough;
   }
 
   void attempt(const std::string& what, const SearchOptions& options, const spec::ClusterSpec& cluster) {
@@ -84,6 +150,12 @@ class Explainer {
       options.max_tp = options.max_pp = 0;
       attempt("any tp and pp (search.max_tp, search.max_pp)", options, cluster_);
     }
+    options = context_.options;
+    if (options.max_sp > 0 || options.max_cp > 0 || options.axes.size() < SearchOptions().axes.size()) {
+      options.max_sp = options.max_cp = 0;
+      options.axes = SearchOptions().axes;
+      attempt("every axis at any degree (search.axes, search.max_sp, search.max_cp)", options, cluster_);
+    }
   }
 
   void more_ranks() {
@@ -109,10 +181,13 @@ class Explainer {
 Infeasible explain_infeasible(const SearchContext& context, const spec::ClusterSpec& cluster,
                               const std::vector<Task>& tasks, const program::WorkspaceRule& workspace,
                               core::WorkQueue& queue) {
-  const Nearest nearest = nearest_of(context, tasks, queue);
+  const Nearest nearest = nearest_of(context, tasks, queue, 0, most_for_miss);
   GALV_ASSERT(nearest.bytes != unreachable, tasks.size());
   Infeasible result;
   result.nearest = *TaskSolver(context, tasks[nearest.task], 0).smallest();
+  result.tasks = static_cast<int64_t>(tasks.size());
+  result.tried = nearest.tried;
+  result.proven = nearest.proven;
   result.memory_bytes = cluster.memory_bytes;
   result.short_bytes = nearest.bytes - cluster.memory_bytes;
   const auto& stages = result.nearest.plan.predictions;

@@ -7,6 +7,7 @@
 
 #include "core/dtype.hpp"
 #include "cost/layer_price.hpp"
+#include "plan/placement.hpp"
 #include "plan/schedule.hpp"
 #include "spec/axes.hpp"
 #include "spec/strategy.hpp"
@@ -21,6 +22,7 @@ struct SearchOptions {
   /// Samples per step; the best samples per second wins. None: as many as pay.
   std::vector<int64_t> batches = {16};
   std::vector<plan::ScheduleKind> schedules = {plan::ScheduleKind::one_f_one_b, plan::ScheduleKind::gpipe};
+  std::vector<plan::Placement> placements = {plan::all_placements.begin(), plan::all_placements.end()};
   std::vector<spec::Axis> axes = {spec::Axis::tp, spec::Axis::sp, spec::Axis::cp, spec::Axis::dp};
   int64_t max_tp = 0;  ///< 0 = any
   int64_t max_sp = 0;

@@ -27,7 +27,7 @@ Micro micro_time(const SearchContext& context, const Task& task, size_t kind,
   layer.strategy.dp = 1;
   layer.strategy.zero = 0;
   layer.strategy.recompute = spec::Recompute::none;
-  const auto& price = context.pricer.price(spec, layer, {});
+  const auto& price = context.pricer.price(spec, layer, {0, task.ranks().stride(), 0});
   const double backward = price.seconds(program::backward_phases);
   return {nanoseconds(price.seconds(program::forward_phases) + backward), nanoseconds(backward)};
 }

@@ -90,7 +90,9 @@ std::string outline(const plan::Plan& plan) {
   const auto each = plan.virtual_stages > 1 ? format(" ({} on each rank)", plan.virtual_stages) : "";
   return format("{}{}, {} micro-batch{} of {}{}", stages > 1 ? format("{} stages{} × ", stages, each) : "",
                 spec::to_string(degrees), plan.microbatches, plan.microbatches == 1 ? "" : "es",
-                plan.samples_per_micro(), stages > 1 ? format(", {}", plan::name_of(plan.schedule)) : "");
+                plan.samples_per_micro(), stages > 1 ? format(", {}", plan::name_of(plan.schedule)) : "") +
+         (plan.placement == plan::Placement::stage_major ? ""
+                                                         : format(", {}", plan::name_of(plan.placement)));
 }
 
 std::string plan_table(const plan::Plan& plan, const spec::ModelSpec& model) {
@@ -130,24 +132,11 @@ std::string plan_table(const plan::Plan& plan, const spec::ModelSpec& model) {
                     : 0.0);
 }
 
-std::string ranking_table(const SearchResult& result) {
-  std::vector<Row> rows = {{"rank", "plan", "step", "samples/s", "memory", "loses"}};
-  for (size_t i = 0; i < result.best.size(); ++i) {
-    rows.push_back(candidate_row(format("{}", i + 1), result.best[i].candidate));
-    rows.back().push_back(i == 0 ? "chosen" : result.best[i].loses);
-  }
-  const auto& s = result.statistics;
-  return table(rows, {1, 5}) + format("{} of {} tasks opened, {} of them fit; {} stage optima, {}\n",
-                                      s.opened, s.tasks, s.feasible, s.stage_solves,
-                                      s.exact ? "all proven" : "some limited");
-}
-
-std::string restricted_table(const SearchResult& result) {
-  std::vector<Row> rows = {
-      {"restricted to", "best plan", "step", "samples/s", "memory", "the chosen plan is"}};
+/// The plans of families by name; for those without any, why.
+void add_restricted(const SearchResult& result, std::vector<Row>& rows) {
   for (const Restricted& restricted : result.restricted) {
     if (!restricted.best) {
-      rows.push_back({restricted.name, restricted.why_not});
+      rows.push_back({restricted.name, "none: " + restricted.why_not});
       continue;
     }
     Row row = candidate_row(restricted.name, *restricted.best);
@@ -155,12 +144,44 @@ std::string restricted_table(const SearchResult& result) {
         restricted.best->plan.layers[std::min<size_t>(1, restricted.best->plan.layers.size() - 1)];
     if (strategy.zero > 0) row[1] += format(", zero{}", strategy.zero);
     if (strategy.recompute == spec::Recompute::full) row[1] += ", recompute";
-    if (!result.best.empty())
-      row.push_back(format("{:.3f} × as fast", samples_per_second(result.best.front().candidate) /
-                                                   samples_per_second(*restricted.best)));
+    row.push_back(restricted.loses);
     rows.push_back(std::move(row));
   }
-  return table(rows, {1});
+}
+
+std::string ranking_table(const SearchResult& result) {
+  std::vector<Row> rows = {{"", "plan", "step", "samples/s", "memory", "loses"}};
+  for (size_t i = 0; i < result.best.size(); ++i) {
+    rows.push_back(candidate_row(format("{}", i + 1), result.best[i].candidate));
+    rows.back().push_back(i == 0 ? "chosen" : result.best[i].loses);
+  }
+  if (!result.restricted.empty()) rows.push_back({"", "the best of plans by hand"});
+  add_restricted(result, rows);
+  const auto& s = result.statistics;
+  return table(rows, {1, 5}) + format("{} of {} tasks opened, {} of them fit; {} stage optima, {}\n",
+                                      s.opened, s.tasks, s.feasible, s.stage_solves,
+                                      s.exact ? "all proven" : "some limited");
+}
+
+/// Leaves and cuts, level by level.
+std::string levels_table(const Space& space) {
+  int64_t levels = 0;
+  for (const Division& division : space.divisions)
+    for (const auto& choices : division.choices)
+      for (size_t i = 0; i < choices.size(); ++i)
+        levels += i == 0 || choices[i].zero != choices[i - 1].zero ? 1 : 0;
+  const auto cut_at = [&](const std::string& level) {
+    int64_t count = 0;
+    for (const Cut& cut : space.cuts) count += cut.level == level ? cut.count : 0;
+    return format("{}", count);
+  };
+  const std::pair<const char*, int64_t> left[] = {{"stages", static_cast<int64_t>(space.pools.size())},
+                                                  {"axes", static_cast<int64_t>(space.divisions.size())},
+                                                  {"zero", levels},
+                                                  {"recompute", space.strategies()}};
+  std::vector<Row> rows = {{"level", "left", "cut"}};
+  for (const auto& [level, count] : left) rows.push_back({level, format("{}", count), cut_at(level)});
+  return table(rows);
 }
 
 std::string space_tree(const Space& space, const Kinds& kinds) {
@@ -178,6 +199,7 @@ std::string space_tree(const Space& space, const Kinds& kinds) {
         parts.push_back(format("{} {}", kinds.specs[kind].kind, division.choices[kind].size()));
     out += format("    {}: {}\n", spec::to_string(division.degrees), core::join(parts, ", "));
   }
+  out += levels_table(space);
   std::vector<Row> rows = {{"cut", "at", "because"}};
   for (const Cut& cut : space.cuts) rows.push_back({format("{}", cut.count), cut.level, cut.reason});
   return rows.size() > 1 ? out + table(rows, {1, 2}) : out;
@@ -193,6 +215,8 @@ std::string infeasible_text(const Infeasible& infeasible) {
   std::vector<Row> rows;
   for (const auto& term : stage.memory_terms) rows.push_back({"  " + term.name, bytes_text(term.amount)});
   out += table(rows);
+  if (!infeasible.proven)
+    out += format("(the {} likeliest of {} tasks were looked at)\n", infeasible.tried, infeasible.tasks);
   out += format("What would help, each tried alone:\n  fits: {} a rank (cluster.memory)\n",
                 format_bytes(stage.memory_bytes));
   for (const Change& change : infeasible.changes)

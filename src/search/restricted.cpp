@@ -1,9 +1,11 @@
 // The plans that people write by hand: one axis at a time, or one uniform strategy for all layers on even
 // stages. They keep the search honest.
 #include <algorithm>
+#include <array>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "core/units.hpp"
 #include "plan/by_hand.hpp"
 #include "search/deal.hpp"
 #include "search/tasks.hpp"
@@ -51,7 +53,9 @@ struct Best {
 class Families {
  public:
   Families(const SearchContext& context, const Space& space, int64_t memory_bytes, core::WorkQueue& queue)
-      : context_(context), space_(space), memory_bytes_(memory_bytes), queue_(queue) {}
+      : context_(context), space_(space), memory_bytes_(memory_bytes), queue_(queue) {
+    least_.fill(unreachable);
+  }
 
   std::vector<Restricted> run() {
     list_entries();
@@ -64,17 +68,31 @@ class Families {
     }
     std::vector<Restricted> result;
     for (size_t family = 0; family < family_count; ++family) {
-      Restricted restricted{families[family].name, std::nullopt, {}};
+      Restricted restricted;
+      restricted.name = families[family].name;
       if (best_[family].entry)
         restricted.best = price(entries_[*best_[family].entry]);
       else
-        restricted.why_not = legal_[family] ? "does not fit" : "not in the space";
+        restricted.why_not = why_not(family);
       result.push_back(std::move(restricted));
     }
     return result;
   }
 
  private:
+  std::string why_not(size_t family) const {
+    if (!legal_[family]) return "not in the space";
+    if (least_[family] == unreachable) return "does not fit";
+    return core::format("does not fit: {} or more a rank, {} too much", core::format_bytes(least_[family]),
+                        core::format_bytes(least_[family] - memory_bytes_));
+  }
+
+  /// Notes what a plan of the entry takes that does not fit.
+  void note_excess(const Entry& entry, int64_t bytes) {
+    for (size_t family = 0; family < family_count; ++family)
+      if (entry.member[family]) least_[family] = std::min(least_[family], bytes);
+  }
+
   /// Entries priced between two looks at the best so far; the same for any number of workers.
   static constexpr size_t round_size = 32;
 
@@ -90,18 +108,25 @@ class Families {
         for (const int64_t batch : context_.options.batches)
           for (int64_t micros = 1; micros <= batch; ++micros) {
             if (batch % micros != 0 || batch / micros < strategy.dp) continue;
-            Entry entry;
-            entry.task.batch = batch;
-            entry.task.micros = micros;
-            entry.task.pool = &pool;
-            entry.strategy = strategy;
-            entry.uniform = uniform_;
-            for (size_t family = 0; family < family_count; ++family)
-              entry.member[family] = families[family].holds(strategy, pool.stages);
-            for (size_t family = 0; family < family_count; ++family) legal_[family] |= entry.member[family];
-            entries_.push_back(entry);
+            add_entries(pool, strategy, batch, micros);
           }
       }
+  }
+
+  void add_entries(const Pool& pool, const spec::LayerStrategy& strategy, int64_t batch, int64_t micros) {
+    Entry entry;
+    entry.task.batch = batch;
+    entry.task.micros = micros;
+    entry.task.pool = &pool;
+    entry.strategy = strategy;
+    entry.uniform = uniform_;
+    for (size_t family = 0; family < family_count; ++family)
+      entry.member[family] = families[family].holds(strategy, pool.stages);
+    for (size_t family = 0; family < family_count; ++family) legal_[family] |= entry.member[family];
+    for (const auto placement : placements_of(pool, context_.pricer.model().cluster(), context_.options)) {
+      entry.task.placement = placement;
+      entries_.push_back(entry);
+    }
   }
 
   void bound_entries() {
@@ -112,8 +137,9 @@ class Families {
       else
         groups.back().second = i + 1;
     const auto answers = deal(queue_, groups.size(), [&](size_t g) {
-      const bool too_much = holds_too_much(entries_[groups[g].first]);
-      std::string answer;
+      const int64_t held = held_bytes(entries_[groups[g].first]);
+      const bool too_much = memory_bytes_ > 0 && held > memory_bytes_;
+      std::string answer = core::format("{} ", held);
       for (size_t i = groups[g].first; i < groups[g].second; ++i)
         answer += core::format(
             "{} ", too_much ? unreachable : quick_bound(context_, entries_[i].task, entries_[i].strategy));
@@ -121,8 +147,9 @@ class Families {
     });
     for (size_t g = 0; g < groups.size(); ++g) {
       const auto bounds = numbers_of(answers[g]);
+      if (bounds.at(1) == unreachable) note_excess(entries_[groups[g].first], bounds.at(0));
       for (size_t i = groups[g].first; i < groups[g].second; ++i)
-        entries_[i].bound = bounds.at(i - groups[g].first);
+        entries_[i].bound = bounds.at(1 + i - groups[g].first);
     }
     std::vector<Entry> kept;
     for (size_t i = 0; i < entries_.size(); ++i) {
@@ -134,10 +161,10 @@ class Families {
     });
   }
 
-  /// Parameters, gradients and moments alone exceed the memory, whatever the micro-batch: layers are spread
-  /// over the stages, so some stage has at least its part.
-  bool holds_too_much(const Entry& entry) const {
-    if (memory_bytes_ <= 0) return false;
+  /// Parameters, gradients and moments of the fullest rank at least, whatever the micro-batch: layers are
+  /// spread over the stages, so some stage has at least its part.
+  int64_t held_bytes(const Entry& entry) const {
+    if (memory_bytes_ <= 0) return 0;
     int64_t sum = 0;
     for (const int64_t kind : context_.kinds.of_layer) {
       const auto& spec = context_.kinds.specs[static_cast<size_t>(kind)];
@@ -149,7 +176,7 @@ class Families {
       const auto context = context_of(context_.model, spec, entry.strategy, task, context_.options.dtype);
       sum += context_.pricer.price(spec, context, {}).memory.persistent_bytes();
     }
-    return sum / entry.task.pool->stages > memory_bytes_;
+    return sum / entry.task.pool->stages;
   }
 
   bool may_win(const Entry& entry) const {
@@ -171,7 +198,11 @@ class Families {
     for (size_t i = 0; i < round.size(); ++i) {
       const auto numbers = numbers_of(answers[i]);
       const Entry& entry = entries_[round[i]];
-      if (numbers.at(0) == 0 || (memory_bytes_ > 0 && numbers.at(1) > memory_bytes_)) continue;
+      if (numbers.at(0) == 0) continue;
+      if (memory_bytes_ > 0 && numbers.at(1) > memory_bytes_) {
+        note_excess(entry, numbers.at(1));
+        continue;
+      }
       for (size_t family = 0; family < family_count; ++family) {
         Best& best = best_[family];
         if (!entry.member[family]) continue;
@@ -196,6 +227,7 @@ class Families {
     wish.zero = entry.strategy.zero;
     wish.recompute = entry.strategy.recompute;
     wish.microbatches = entry.task.micros;
+    wish.placement = entry.task.placement;
     try {
       return priced(context_, plan::plan_by_hand(wish, context_.model));
     } catch (const core::UserError&) {
@@ -211,6 +243,7 @@ class Families {
   int64_t uniform_ = 0;
   Best best_[family_count];
   bool legal_[family_count] = {};
+  std::array<int64_t, family_count> least_;  ///< bytes of the smallest that does not fit
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ class Searcher {
   /// Samples per second of the fastest plan before its polish; nothing when none fits.
   std::optional<double> rate() {
     result_.space = make_space(context_.model, context_.kinds, cluster_, context_.options);
-    tasks_ = make_tasks(result_.space, context_.model.size(), context_.options);
+    tasks_ = make_tasks(result_.space, context_.model.size(), cluster_, context_.options);
     bound_tasks();
     open_tasks();
     if (solved_.empty()) return std::nullopt;
@@ -62,7 +62,7 @@ class Searcher {
 
   SearchResult run() {
     result_.space = make_space(context_.model, context_.kinds, cluster_, context_.options);
-    tasks_ = make_tasks(result_.space, context_.model.size(), context_.options);
+    tasks_ = make_tasks(result_.space, context_.model.size(), cluster_, context_.options);
     if (tasks_.empty())
       throw core::UserError(
           core::ExitCode::no_plan,
@@ -76,6 +76,7 @@ class Searcher {
     } else {
       rank_finalists();
       result_.restricted = restricted_plans(context_, result_.space, cluster_.memory_bytes, queue_);
+      compare_restricted();
     }
     return std::move(result_);
   }
@@ -100,7 +101,8 @@ class Searcher {
   void open_tasks() {
     std::vector<Waiting> waiting;
     for (size_t i = 0; i < tasks_.size(); ++i) waiting.push_back({tasks_[i].bound, i});
-    while (!waiting.empty()) {
+    for (bool first = true; !waiting.empty(); first = false) {
+      doubtful_ = !first && hopeless_ && cluster_.memory_bytes > 0;
       std::stable_sort(waiting.begin(), waiting.end(), [&](const Waiting& a, const Waiting& b) {
         return faster(a.bound, tasks_[a.task].batch, b.bound, tasks_[b.task].batch);
       });
@@ -112,8 +114,8 @@ class Searcher {
       const auto answers = deal(
           queue_, round.size(),
           [&](size_t i) {
-            auto& solver = solver_of(round[i].task);
-            return round[i].priced ? solve(solver) : core::format("{}", solver.bound());
+            if (round[i].priced) return solve(solver_of(round[i].task));
+            return core::format("{}", bound(round[i].task));
           },
           [&](size_t i) { return round[i].task; });
       for (size_t i = 0; i < round.size(); ++i) {
@@ -121,6 +123,7 @@ class Searcher {
           record(round[i].task, answers[i]);
         else
           waiting.push_back({numbers_of(answers[i]).at(0), round[i].task, true});
+        hopeless_ = hopeless_ && !round[i].priced && waiting.back().bound == unreachable;
       }
       forget_solvers(waiting);
     }
@@ -133,6 +136,12 @@ class Searcher {
     if (solved_.size() < keep) return false;
     const Solved& last = solved_[keep - 1];
     return faster(last.step_ns, tasks_[last.task].batch, one.bound, tasks_[one.task].batch);
+  }
+
+  /// As long as nothing fits, a look at what parameters alone take spares the prices.
+  int64_t bound(size_t task) {
+    if (doubtful_ && least_bytes(context_, tasks_[task]) > cluster_.memory_bytes) return unreachable;
+    return solver_of(task).bound();
   }
 
   /// A task's prices, bounds and solution stay with the worker that made them.
@@ -237,6 +246,27 @@ class Searcher {
     return finalist;
   }
 
+  /// What plans by hand lose. The surrogate may err by a few percent between stages: should one of them be
+  /// faster in the simulator, it is the best.
+  void compare_restricted() {
+    const Candidate* fastest = nullptr;
+    for (const Restricted& one : result_.restricted)
+      if (one.best && (fastest == nullptr || is_faster(*one.best, *fastest))) fastest = &*one.best;
+    if (fastest != nullptr && is_faster(*fastest, result_.best.front().candidate)) {
+      result_.best.insert(result_.best.begin(), {*fastest, ""});
+      if (result_.best.size() > static_cast<size_t>(context_.options.keep)) result_.best.pop_back();
+      for (size_t i = 1; i < result_.best.size(); ++i)
+        result_.best[i].loses = loss_of(result_.best[i].candidate, *fastest);
+    }
+    const Candidate& best = result_.best.front().candidate;
+    for (Restricted& one : result_.restricted)
+      if (one.best) one.loses = one.best->plan == best.plan ? "nothing" : loss_of(*one.best, best);
+  }
+
+  static bool is_faster(const Candidate& a, const Candidate& b) {
+    return faster(a.step_ns, a.plan.batch, b.step_ns, b.plan.batch);
+  }
+
   /// Memory is to blame when the task would win without its limit.
   std::string reason(const Finalist& finalist) const {
     const Candidate& best = result_.best.front().candidate;
@@ -257,6 +287,8 @@ class Searcher {
   std::vector<Solved> solved_;                             ///< best first
   std::map<size_t, std::unique_ptr<TaskSolver>> solvers_;  ///< of this worker's tasks
   int64_t dominated_ = 0;
+  bool hopeless_ = true;   ///< no task that was looked at can fit
+  bool doubtful_ = false;  ///< likewise, after a round
   SearchResult result_;
 };
 

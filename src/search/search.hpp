@@ -18,8 +18,9 @@ struct Ranked {
 
 /// The best plan of a family that people use by hand.
 struct Restricted {
-  std::string name;  ///< "pure dp", "zero3", "tp", "pp", "3-D"
+  std::string name;  ///< "pure dp", "zero3", "tp", "pp", "3-D", "uniform"
   std::optional<Candidate> best;
+  std::string loses;    ///< against the best plan of all
   std::string why_not;  ///< when there is none
 };
 
@@ -36,6 +37,9 @@ struct Infeasible {
   int64_t short_bytes = 0;   ///< that this stage lacks
   int64_t memory_bytes = 0;  ///< per rank, that there are
   std::vector<Change> changes;
+  int64_t tasks = 0;   ///< of the search
+  int64_t tried = 0;   ///< of them; the others need more, or are the less likely ones of a long list
+  bool proven = true;  ///< no task needs less
 };
 
 struct Statistics {

@@ -2,6 +2,7 @@
 #include "search/space.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "core/format.hpp"
@@ -158,7 +159,10 @@ Space make_space(const spec::ModelSpec& model, const Kinds& kinds, const spec::C
                  const SearchOptions& options) {
   Space space;
   space.ranks = cluster.ranks();
-  const int64_t samples = *std::max_element(options.batches.begin(), options.batches.end());
+  // A batch that grows has a sample for any replica in the end.
+  const int64_t samples = options.batches.empty()
+                              ? std::numeric_limits<int64_t>::max()
+                              : *std::max_element(options.batches.begin(), options.batches.end());
   for (const int64_t stages : divisors_of(space.ranks)) {
     if (stages > model.size()) {
       space.cut("stages", format("more stages than the model's {} layers", model.size()));
@@ -179,6 +183,8 @@ SearchOptions options_from_deck(const deck::SearchSection& section, core::DType 
   options.batches = section.batch;
   options.schedules.clear();
   for (const auto& name : section.schedule) options.schedules.push_back(plan::schedule_named(name));
+  options.placements.clear();
+  for (const auto& name : section.placement) options.placements.push_back(plan::placement_named(name));
   options.axes.clear();
   for (const auto& row : spec::axis_table())
     if (std::find(section.axes.begin(), section.axes.end(), row.key) != section.axes.end())

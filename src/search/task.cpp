@@ -47,6 +47,7 @@ plan::Plan empty_plan(const SearchContext& context, const Task& task) {
   plan.microbatches = task.micros;
   plan.schedule = task.schedule;
   plan.virtual_stages = task.chunks;
+  plan.placement = task.placement;
   plan.layers.resize(static_cast<size_t>(context.model.size()));
   plan.model_fingerprint = context.fingerprint;
   return plan;
@@ -129,6 +130,7 @@ std::optional<Candidate> TaskSolver::solve() {
 /// The simulator has the last word: neighbours of the split are tried as long as they are faster in it; then
 /// the same plan as GPipe, where that is offered and fits.
 Candidate TaskSolver::polished() {
+  if (!solution_->best) solve();  // another attempt solved it
   GALV_ASSERT(solution_->best.has_value(), task_.micros);
   Candidate best = *solution_->best;
   if (task_.chunks > 1) return best;

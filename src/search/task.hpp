@@ -30,10 +30,12 @@ struct Task {
   const Pool* pool = nullptr;
   plan::ScheduleKind schedule = plan::ScheduleKind::one_f_one_b;
   int64_t chunks = 1;  ///< stages on each pipeline rank
-  int64_t bound = 0;   ///< no plan of this task takes fewer nanoseconds per step
+  plan::Placement placement = plan::Placement::stage_major;
+  int64_t bound = 0;  ///< no plan of this task takes fewer nanoseconds per step
 
   int64_t samples() const { return batch / micros; }
   plan::PipelineShape pipeline() const { return {pool->stages, micros, chunks}; }
+  plan::StageRanks ranks() const { return {placement, pool->stages, pool->ranks}; }
 };
 
 /// A plan with its predictions in it, and what it is judged by.
@@ -66,6 +68,10 @@ Candidate priced(const SearchContext& context, plan::Plan plan);
 int64_t quick_bound(const SearchContext& context, const Task& task);
 /// Likewise when all layers have one strategy.
 int64_t quick_bound(const SearchContext& context, const Task& task, const spec::LayerStrategy& strategy);
+
+/// A lower bound on the bytes of the fullest rank: parameters, gradients and moments, each layer at its
+/// smallest. Needs few Programs.
+int64_t least_bytes(const SearchContext& context, const Task& task);
 
 class TaskPrices;
 

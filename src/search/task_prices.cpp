@@ -34,9 +34,9 @@ TaskPrices::TaskPrices(const SearchContext& context, const Task& task) : context
 }
 
 void TaskPrices::find_places() {
-  const int64_t ranks = task_.pool->ranks;
+  const auto ranks = task_.ranks();
   for (int64_t rank = 0; rank < task_.pool->stages; ++rank) {
-    const int64_t first = context_.pricer.canonical(rank * ranks, ranks);
+    const int64_t first = context_.pricer.canonical(ranks.rank_at(rank, 0), ranks.members, ranks.stride());
     const auto same = [&](const Place& place) { return place.first_rank == first; };
     const auto found = std::find_if(places_.begin(), places_.end(), same);
     place_of_.push_back(static_cast<size_t>(found - places_.begin()));
@@ -55,7 +55,7 @@ void TaskPrices::price(Place& place) {
   const auto allowed = [this](int32_t layout) {
     return task_.pool->layouts[static_cast<size_t>(layout)].dp <= task_.samples();
   };
-  const cost::StagePlace where{place.first_rank, 0};
+  const cost::StagePlace where{place.first_rank, task_.ranks().stride(), 0};
   const auto floor = [&](int32_t from, int32_t to) -> Way {
     if (!allowed(from) || !allowed(to)) return {};
     return {task_.micros * nanoseconds(context_.pricer.floor_seconds(transition(from, to), where)), 0};
@@ -82,12 +82,13 @@ PricedChoice TaskPrices::price_choice(const Place& place, int64_t kind, int32_t 
   const auto& spec = context_.kinds.specs[static_cast<size_t>(kind)];
   const auto& strategy = this->strategy(kind, choice);
   const auto layer = context_of(context_.model, spec, strategy, task_, context_.options.dtype);
-  cost::StagePlace where{place.first_rank, 0};
+  const auto ranks = task_.ranks();
+  cost::StagePlace where{place.first_rank, ranks.stride(), 0};
   if (layer.tie == program::TieScope::across_stages) {
     // The holders of a tied table are on the first and the last rank, whichever rank asks for it.
-    const int64_t distance = (task_.pool->stages - 1) * task_.pool->ranks;
+    const int64_t distance = ranks.rank_at(ranks.stages - 1, 0);
     const bool first = spec.kind == "embedding";
-    where = {first ? 0 : distance, first ? distance : -distance};
+    where = {first ? 0 : distance, ranks.stride(), first ? distance : -distance};
   }
   const auto& price = context_.pricer.price(spec, layer, where);
   PricedChoice priced;
@@ -161,10 +162,10 @@ void TaskPrices::price_messages() {
   const int64_t ranks = task_.pool->stages;
   for (int64_t from = 0; from < ranks; ++from)
     for (const int64_t bytes : activation_)
-      messages_.push_back(ranks == 1 ? 0
-                                     : task_.micros * nanoseconds(cost::boundary_seconds(
-                                                          context_.pricer, from, (from + 1) % ranks,
-                                                          task_.pool->ranks, bytes)));
+      messages_.push_back(
+          ranks == 1 ? 0
+                     : task_.micros * nanoseconds(cost::boundary_seconds(
+                                          context_.pricer, from, (from + 1) % ranks, task_.ranks(), bytes)));
 }
 
 }  // namespace galvatron::search

@@ -47,22 +47,43 @@ void add_tasks(const Task& one, int64_t layers, const SearchOptions& options, st
 
 }  // namespace
 
-std::vector<Task> make_tasks(Space& space, int64_t layers, const SearchOptions& options) {
+std::vector<plan::Placement> placements_of(const Pool& pool, const spec::ClusterSpec& cluster,
+                                           const SearchOptions& options) {
+  using plan::Placement;
+  if (pool.stages == 1 || pool.ranks == 1) return {Placement::stage_major};
+  if (cluster.nodes == 1 || cluster.ranks_per_node == 1) return {options.placements.front()};
+  const bool even = cluster.ranks_per_node % pool.stages == 0 || pool.stages % cluster.ranks_per_node == 0;
+  auto placements = options.placements;
+  if (!even) std::erase(placements, Placement::stage_minor);
+  return placements;
+}
+
+std::vector<Task> make_tasks(Space& space, int64_t layers, const spec::ClusterSpec& cluster,
+                             const SearchOptions& options) {
   if (options.schedules.empty()) throw core::UserError("search.schedule names no schedule");
+  if (options.placements.empty()) throw core::UserError("search.placement names no placement");
   std::vector<Task> tasks;
   for (const int64_t batch : options.batches)
-    for (const Pool& pool : space.pools)
+    for (const Pool& pool : space.pools) {
+      const auto placements = placements_of(pool, cluster, options);
+      if (placements.empty())
+        space.cut("placement", "stage-minor: neither of stages and ranks of a node divides the other");
       for (int64_t micros = 1; micros <= batch; ++micros) {
         if (batch % micros != 0) continue;
         Task task;
         task.batch = batch;
         task.micros = micros;
         task.pool = &pool;
-        if (has_samples(pool, task.samples()))
-          add_tasks(task, layers, options, tasks);
-        else
+        if (!has_samples(pool, task.samples())) {
           space.cut("micro-batches", "fewer samples in a micro-batch than dp");
+          continue;
+        }
+        for (const auto placement : placements) {
+          task.placement = placement;
+          add_tasks(task, layers, options, tasks);
+        }
       }
+    }
   return tasks;
 }
 
@@ -79,7 +100,7 @@ std::vector<NeededProgram> needed_programs(const spec::ModelSpec& model, const s
   Space space = make_space(model, kinds, cluster, options);
   std::set<std::tuple<int64_t, spec::LayerStrategy, int64_t, program::TieScope>> seen;
   std::vector<NeededProgram> needed;
-  for (const Task& task : make_tasks(space, model.size(), options))
+  for (const Task& task : make_tasks(space, model.size(), cluster, options))
     for (int64_t kind = 0; kind < kinds.size(); ++kind) {
       const auto& spec = kinds.specs[static_cast<size_t>(kind)];
       for (const auto& strategy : task.pool->choices[static_cast<size_t>(kind)]) {

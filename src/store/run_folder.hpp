@@ -23,6 +23,7 @@ struct RunPaths {
   std::filesystem::path metrics() const { return root / "metrics.jsonl"; }
   std::filesystem::path events() const { return root / "events.jsonl"; }
   std::filesystem::path search() const { return root / "search.txt"; }
+  std::filesystem::path kept_search() const { return root / "search.kept"; }
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
   std::filesystem::path trace() const { return root / "trace.json"; }
   std::filesystem::path report() const { return root / "report.html"; }

@@ -10,6 +10,7 @@ import shutil
 import signal
 
 from journey import main
+from search_journeys import search_ranks, search_stops
 
 PLANS = {
     "1": (1, ["plan.pp=1"]),
@@ -346,7 +347,7 @@ def generation(j):
 CASES = {"resume" + name: lambda j, plan=name: resume(j, plan) for name in PLANS} | {
     "resume_elsewhere": resume_elsewhere, "stops": stops, "trials": trials,
     "killed": killed, "hanging": hanging, "signals": signals, "early_signals": early_signals,
-    "profile_stops": profile_stops, "touch_files": touch_files,
+    "profile_stops": profile_stops, "search_ranks": search_ranks, "search_stops": search_stops, "touch_files": touch_files,
     "time_limit": time_limit, "refusals": refusals, "damage": damage, "two_jobs": two_jobs, "formats": formats,
     "broken_data": broken_data, "evaluation": evaluation, "generation": generation, "quickstart": quickstart,
 }

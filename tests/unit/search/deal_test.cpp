@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "core/errors.hpp"
+#include "support/keeping_queue.hpp"
 #include "support/worker_threads.hpp"
 
 namespace galvatron::search {
@@ -28,6 +29,54 @@ TEST(Deal, AllGetAllAnswers) {
         for (size_t i = 0; i < count; ++i) EXPECT_EQ(answers[i], i == 3 ? "" : "job " + std::to_string(i));
       }
     }
+}
+
+/// Attempts of changing numbers of workers, each stopped by one of them, until two rounds are through.
+TEST(Deal, StoppedRoundsGoOnWhereTheyWere) {
+  constexpr size_t count = 9;
+  for (int stop_after : {1, 2, 3}) {
+    std::vector<std::string> kept, answers;
+    std::vector<int> done(2 * count);
+    int attempts = 0;
+    for (int stopped = 1; stopped != 0 && attempts < 100; ++attempts) {
+      const int workers = 1 + attempts % 3, stopper = attempts % workers;
+      std::vector<std::vector<std::string>> known(static_cast<size_t>(workers), kept);
+      std::mutex guard;
+      stopped = 0;
+      test::on_workers(workers, [&](core::WorkQueue& inner) {
+        const int me = inner.worker();
+        test::KeepingQueue queue(inner, known[static_cast<size_t>(me)],
+                                 me == stopper ? stop_after : test::KeepingQueue::never);
+        std::vector<std::string> mine;
+        try {
+          for (size_t round = 0; round < 2; ++round)
+            for (const auto& answer : deal(queue, count, [&](size_t i) {
+                   const std::lock_guard lock(guard);
+                   ++done[round * count + i];
+                   return std::to_string(100 * round + i);
+                 }))
+              mine.push_back(answer);
+        } catch (const Stopped&) {
+          const std::lock_guard lock(guard);
+          ++stopped;
+        }
+        const std::lock_guard lock(guard);
+        answers = mine;
+      });
+      EXPECT_TRUE(stopped == 0 || stopped == workers) << stopped << " of " << workers << " workers stopped";
+      for (const auto& one : known) EXPECT_EQ(one, known.front()) << "all know the same";
+      kept = known.front();
+    }
+    // A single worker that stops at its first look gets nowhere, but it takes turns with two and three.
+    EXPECT_GT(attempts, 2) << stop_after;
+    ASSERT_EQ(answers.size(), 2 * count) << stop_after;
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(answers[i], std::to_string(i));
+      EXPECT_EQ(answers[count + i], std::to_string(100 + i));
+      EXPECT_EQ(done[i], 1) << "job " << i << " was done again";
+      EXPECT_EQ(done[count + i], 1) << "job " << count + i << " was done again";
+    }
+  }
 }
 
 TEST(Deal, AnErrorReachesEveryWorker) {

@@ -121,7 +121,7 @@ TEST(Space, TasksHaveASampleForEveryReplica) {
   SearchOptions options;
   options.batches = {12};
   Space space = space_of(4, options);
-  const auto tasks = make_tasks(space, 8, options);
+  const auto tasks = make_tasks(space, 8, {1, 4, 0}, options);
   EXPECT_FALSE(tasks.empty());
   for (const Task& task : tasks) {
     EXPECT_EQ(12 % task.micros, 0);
@@ -132,7 +132,7 @@ TEST(Space, TasksHaveASampleForEveryReplica) {
   }
   options.axes = {spec::Axis::dp};
   space = space_of(4, options);
-  EXPECT_LT(make_tasks(space, 8, options).size(), tasks.size());
+  EXPECT_LT(make_tasks(space, 8, {1, 4, 0}, options).size(), tasks.size());
   EXPECT_TRUE(has_cut(space, "fewer samples in a micro-batch than dp"));
   options = {};
   options.batches = {12};
@@ -140,7 +140,7 @@ TEST(Space, TasksHaveASampleForEveryReplica) {
   options.schedules.push_back(plan::ScheduleKind::eager_one_f_one_b);
   space = space_of(4, options);
   int64_t interleaved = 0, eager = 0;
-  for (const Task& task : make_tasks(space, 8, options)) {
+  for (const Task& task : make_tasks(space, 8, {1, 4, 0}, options)) {
     EXPECT_FALSE(plan::illegal_reason(task.schedule, task.pipeline()).has_value());
     interleaved += task.chunks > 1 ? 1 : 0;
     eager += task.schedule == plan::ScheduleKind::eager_one_f_one_b ? 1 : 0;
