@@ -6,6 +6,8 @@
 
 #include "core/format.hpp"
 #include "core/table.hpp"
+#include "core/units.hpp"
+#include "process.hpp"
 #include "support/galvatron3_searches.hpp"
 
 namespace galvatron::bench {
@@ -42,7 +44,8 @@ double recorded_seconds(const SearchRow& row) {
 ReferenceReport reference_searches() {
   ReferenceReport report;
   std::vector<core::Row> table = {{"search", "theirs ms", "both ms", "Python s", "recorded", "with ours",
-                                   "gain %", "opened", "candidates", "solves", "labels", "cut"}};
+                                   "gain %", "opened", "candidates", "solves", "labels", "cut", "speedup",
+                                   "peak MiB"}};
   for (const auto& row : search_rows()) {
     const auto rules = rules_of(row);
     auto alone = row.options;
@@ -68,7 +71,9 @@ ReferenceReport reference_searches() {
                      row.throughput > 0 ? core::format("{:.2f}", 100 * (got / row.throughput - 1)) : "",
                      core::format("{}", s.opened), core::format("{}", s.candidates),
                      core::format("{}", s.paths.solved), core::format("{}", s.paths.labels),
-                     core::format("{}", s.paths.cut)});
+                     core::format("{}", s.paths.cut),
+                     python > 0 ? core::format("{:.0f}", 1e3 * python / theirs_ms) : "",
+                     core::format("{:.1f}", static_cast<double>(peak_bytes()) / core::mib)});
   }
   report.table = core::table(table);
   return report;

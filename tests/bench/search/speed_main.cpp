@@ -1,18 +1,19 @@
 // How long searches take, on fixed generators and seeds: one stage of 80 layers and 44 strategies within six
-// budgets, and whole searches for machines that nobody here has. Arguments choose: stages, 70b, 1t; none =
-// all.
-#include <sys/resource.h>
-
+// budgets, whole searches for machines that nobody here has, and the recorded searches of the Python
+// Galvatron 3.0. Arguments choose: stages, 70b, 1t, reference; none = all. The last line has them together.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "deck/sections.hpp"
+#include "process.hpp"
+#include "reference_searches.hpp"
 #include "search/report.hpp"
 #include "search/search.hpp"
 #include "support/paths.hpp"
@@ -31,11 +32,31 @@ double cpu_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-int64_t peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
-}
+/// A figure of the last line; "na" for what was not asked for.
+struct Figure {
+  std::string text = "na";
+  void set(double value) { text = core::format("{:.3f}", value); }
+};
+
+/// The last line.
+struct Summary {
+  Figure stage_median, stage_worst, llama, trillion;
+  int64_t labels = 0, cut = 0;
+  std::optional<ReferenceReport> reference;
+
+  std::string line() const {
+    std::string out = core::format(
+        "RESULT bench=search stage80x44_ms={} stage80x44_worst_ms={} llama70b_1024_s={} trillion_16384_s={} ",
+        stage_median.text, stage_worst.text, llama.text, trillion.text);
+    out += reference ? core::format(
+                           "reference_min_speedup={:.0f} reference_rows_equal_or_better={} reference_rows={} "
+                           "reference_labels={} reference_cut={} reference_worst_ms={:.2f} ",
+                           reference->min_speedup, reference->equal_or_better, reference->rows,
+                           reference->labels, reference->cut, reference->worst_ms)
+                     : "reference_min_speedup=na reference_rows_equal_or_better=na reference_rows=na ";
+    return out + core::format("labels={} cut={} peak_bytes={}\n", labels, cut, peak_bytes());
+  }
+};
 
 void print(const std::string& line) {
   std::fputs(line.c_str(), stdout);
@@ -97,7 +118,9 @@ Outcome stages(const std::string& kind) {
   return outcome;
 }
 
-void bench_stages() {
+/// Medians and worst times of the last line are the largest of the kinds for which gap 0 is asked.
+void bench_stages(Summary& summary) {
+  double median = 0, worst = 0;
   for (const std::string kind : {"identical", "jittered", "random", "correlated"}) {
     const auto o = stages(kind);
     print(core::format(
@@ -107,7 +130,14 @@ void bench_stages() {
         kind, o.milliseconds[o.milliseconds.size() / 2], o.milliseconds.back(),
         o.cpu_milliseconds[o.cpu_milliseconds.size() / 2], o.cpu_milliseconds.back(), o.worst_gap,
         o.counts.labels, o.counts.cut, o.counts.boxes, peak_bytes()));
+    summary.labels += o.counts.labels;
+    summary.cut += o.counts.cut;
+    if (kind == "correlated") continue;
+    median = std::max(median, o.milliseconds[o.milliseconds.size() / 2]);
+    worst = std::max(worst, o.milliseconds.back());
   }
+  summary.stage_median.set(median);
+  summary.stage_worst.set(worst);
 }
 
 /// A node of eight devices with fast links inside and one port each outside; round figures.
@@ -126,7 +156,8 @@ cost::Profile machine(int64_t ranks_per_node) {
   return profile;
 }
 
-void bench_search(const std::string& name, const deck::ModelSection& section, int64_t ranks, int64_t batch) {
+void bench_search(const std::string& name, const deck::ModelSection& section, int64_t ranks, int64_t batch,
+                  Figure& figure, Summary& summary) {
   const auto model = spec::model_from_deck(section);
   search::SearchOptions options;
   options.batches = {batch};
@@ -139,13 +170,16 @@ void bench_search(const std::string& name, const deck::ModelSection& section, in
   const auto result = search::search(model, {ranks / 8, 8, 80 * core::gib}, machine(8), options,
                                      program::NoWorkspace(), queue);
   const double seconds = seconds_since(begin);
-  print(search::ranking_table(result) + search::restricted_table(result));
+  print(search::ranking_table(result));
   const auto& s = result.statistics;
   print(
       core::format("RESULT bench=search_whole model={} ranks={} batch={} seconds={:.3f} tasks={} opened={} "
                    "stage_solves={} labels={} cut={} exact={} peak_bytes={}\n",
                    name, ranks, batch, seconds, s.tasks, s.opened, s.stage_solves, s.labels, s.labels_cut,
                    s.exact ? "yes" : "no", peak_bytes()));
+  figure.set(seconds);
+  summary.labels += s.labels;
+  summary.cut += s.labels_cut;
 }
 
 deck::ModelSection llama(int64_t layers, int64_t hidden, int64_t heads, int64_t kv_heads, int64_t ffn,
@@ -175,8 +209,17 @@ int main(int argc, char** argv) {
   const auto asked = [&](const char* name) {
     return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
   };
-  if (asked("stages")) bench_stages();
-  if (asked("70b")) bench_search("llama-70b", llama(80, 8192, 64, 8, 28672, 32000, 4096), 1024, 1024);
+  Summary summary;
+  if (asked("stages")) bench_stages(summary);
+  if (asked("70b"))
+    bench_search("llama-70b", llama(80, 8192, 64, 8, 28672, 32000, 4096), 1024, 1024, summary.llama, summary);
   // 128 blocks of 25600: 1.0e12 parameters.
-  if (asked("1t")) bench_search("1t", llama(128, 25600, 160, 160, 68352, 51200, 2048), 16384, 3072);
+  if (asked("1t"))
+    bench_search("1t", llama(128, 25600, 160, 160, 68352, 51200, 2048), 16384, 3072, summary.trillion,
+                 summary);
+  if (asked("reference")) {
+    summary.reference = reference_searches();
+    print(summary.reference->table);
+  }
+  print(summary.line());
 }
