@@ -17,6 +17,7 @@ PLANS = {
     "2tp": (2, ["plan.tp=2"]),
     "2dp": (2, ["plan.tp=1", "plan.zero=3", "plan.recompute=true"]),
     "4pp": (4, ["plan.pp=2", "plan.tp=1", "plan.zero=1", "plan.microbatches=4"]),
+    "4minor": (4, ["plan.pp=2", "plan.tp=2", "plan.placement=stage-minor", "plan.microbatches=4"]),
     "2bf16": (2, ["plan.tp=1", "plan.zero=2", "train.precision=bf16"]),
     "2fp16": (2, ["plan.sp=2", "plan.zero=1", "train.precision=fp16", "train.loss_scale_growth=7"]),
     "4ring": (4, ["model.family=llama", "model.kv_heads=2", "plan.cp=2", "plan.sp=2", "plan.zero=3"]),

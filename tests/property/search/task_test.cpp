@@ -321,5 +321,55 @@ TEST(TaskSolver, EqualsTheFullProduct) {
   EXPECT_GT(met.minor, 10);
 }
 
+/// The pool without about half of its strategies; never without all of a kind.
+Pool poorer(const Pool& pool, test::Dice& dice) {
+  Pool out = pool;
+  for (size_t kind = 0; kind < pool.choices.size(); ++kind)
+    for (size_t i = pool.choices[kind].size(); i-- > 0 && out.choices[kind].size() > 1;) {
+      if (dice.below(2) == 0) continue;
+      out.choices[kind].erase(out.choices[kind].begin() + static_cast<int64_t>(i));
+      out.layout_of[kind].erase(out.layout_of[kind].begin() + static_cast<int64_t>(i));
+    }
+  return out;
+}
+
+TEST(TaskSolver, MoreMemoryAndMoreStrategiesAreNeverSlower) {
+  int64_t compared = 0, gained = 0;
+  for (uint64_t round = 0; round < 60; ++round) {
+    test::Dice dice(5'200'000 + round);
+    World world(dice);
+    const Kinds kinds(world.model);
+    cost::LayerPricer pricer(world.profile, world.cluster, no_workspace, world.options.overlap);
+    const SearchContext context{world.model,   kinds,  world.options,
+                                world.profile, pricer, spec::fingerprint(world.model)};
+    Space space = make_space(world.model, kinds, world.cluster, world.options);
+    const auto tasks = make_tasks(space, world.model.size(), world.cluster, world.options);
+    const Task task = tasks[static_cast<size_t>(dice.below(static_cast<int64_t>(tasks.size())))];
+    const Pool pool = poorer(*task.pool, dice);
+    Task fewer = task;
+    fewer.pool = &pool;
+    Oracle oracle(context, task);
+    const auto value_of = [&](const Task& of, int64_t memory) {
+      const auto found = TaskSolver(context, of, memory).solve();
+      return found ? oracle.value(found->plan, memory).value_or(-1) : unreachable;
+    };
+    const auto free = TaskSolver(context, task, 0).solve();
+    if (!free) continue;
+    int64_t before = unreachable;
+    for (int64_t percent = 30; percent <= 120; percent += 15) {
+      const int64_t memory = free->memory_bytes * percent / 100;
+      const int64_t value = value_of(task, memory);
+      ASSERT_GE(value, 0) << "round " << round << ": the plan does not fit";
+      EXPECT_LE(value, before) << "round " << round << ", " << percent << " % of the memory";
+      EXPECT_LE(value, value_of(fewer, memory)) << "round " << round << ", " << percent << " %";
+      gained += value < before && before != unreachable ? 1 : 0;
+      before = value;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 300);
+  EXPECT_GT(gained, 20) << "memory hardly mattered";
+}
+
 }  // namespace
 }  // namespace galvatron::search
