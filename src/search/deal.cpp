@@ -96,7 +96,8 @@ std::vector<std::string> deal(core::WorkQueue& queue, size_t count,
   const auto unknown = [](const std::string& line) { return line.empty(); };
   bool stopped = false;
   if (std::any_of(lines.begin(), lines.end(), unknown))
-    for (const std::string& text : queue.all_gather(work_on(queue, lines, job, number_of))) stopped |= take(text, lines);
+    for (const std::string& text : queue.all_gather(work_on(queue, lines, job, number_of)))
+      stopped |= take(text, lines);
   for (const std::string& line : lines)
     if (!line.empty() && line.front() == error_mark)
       throw core::UserError(static_cast<core::ExitCode>(number(std::string_view(line).substr(1))),

@@ -82,7 +82,7 @@ Nearest nearest_of(const SearchContext& context, const std::vector<Task>& tasks,
   };
   for (const Likely& likely : order) {
     if (nearest.bytes <= enough) return nearest;
-    if (likely.bound >= nearest.bytes) continue;
+    if (likely.bound >= nearest.bytes || (enough > 0 && likely.bound > enough)) continue;
     if (static_cast<size_t>(nearest.tried) + round.size() == most) {
       nearest.proven = false;
       break;
