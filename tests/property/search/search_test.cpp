@@ -150,7 +150,7 @@ TEST(Search, NoPlanThatFitsTakesLessThanTheBoundOfItsTask) {
       cost::LayerPricer pricer(c.profile, c.cluster, no_workspace);
       const SearchContext context{c.model, kinds, c.options, c.profile, pricer, spec::fingerprint(c.model)};
       std::map<std::pair<int64_t, int64_t>, int64_t> quick, priced;
-      for (const Task& task : make_tasks(space, c.model.size(), c.options)) {
+      for (const Task& task : make_tasks(space, c.model.size(), c.cluster, c.options)) {
         const std::pair key(task.pool->stages, task.micros);
         quick[key] = quick_bound(context, task);
         priced[key] = TaskSolver(context, task, c.cluster.memory_bytes).bound();
