@@ -6,7 +6,7 @@ CODE = re.compile(r"```(\w*)\n(.*?)```|`([^`\n]+)`", re.S)
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)]*)?\)")
 PLACE = re.compile(r"(?<![\w/.-])(?:src|tests|inputs|jobscripts|modules|docs)/[\w./-]+")
 VERB = re.compile(r"(?<![\w-])galvatron ([a-z]+)(?= |$)", re.M)
-FILE_ENDINGS = {"toml", "h5", "txt", "jsonl", "cpp", "hpp", "md", "sh", "sbatch", "json"}
+FILE_ENDINGS = {"kept", "toml", "h5", "txt", "jsonl", "cpp", "hpp", "md", "sh", "sbatch", "json"}
 
 
 def documents(root):

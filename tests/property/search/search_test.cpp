@@ -11,42 +11,17 @@
 #include <set>
 
 #include "plan/by_hand.hpp"
-#include "search/deal.hpp"
 #include "search/report.hpp"
 #include "search/tasks.hpp"
-#include "support/keeping_queue.hpp"
-#include "support/models.hpp"
-#include "support/profiles.hpp"
+#include "support/search_case.hpp"
 #include "support/worker_threads.hpp"
 
 namespace galvatron::search {
 namespace {
 
-const program::NoWorkspace no_workspace;
-
-struct Case {
-  spec::ModelSpec model = test::small_model(1);
-  spec::ClusterSpec cluster{1, 2, 0};
-  SearchOptions options;
-  cost::Profile profile = test::round_profile(1, 2);
-
-  Case(int64_t blocks, int64_t nodes, int64_t per_node, int64_t memory) {
-    model = test::small_model(blocks);
-    cluster = {nodes, per_node, memory};
-    profile = test::round_profile(nodes, per_node);
-    options.batches = {4};
-  }
-  SearchResult run() const {
-    core::LocalQueue queue;
-    return search(model, cluster, profile, options, no_workspace, queue);
-  }
-};
-
-/// Bytes per rank that the fastest plan without a limit takes.
-int64_t roomy_bytes(Case c) {
-  c.cluster.memory_bytes = 0;
-  return c.run().best.front().candidate.memory_bytes;
-}
+using test_case::Case;
+using test_case::no_workspace;
+using test_case::roomy_bytes;
 
 /// Every legal plan: stages × micro-batches × splits × strategies of every layer, of any layout.
 void all_plans(const Case& c, const std::function<void(const plan::Plan&)>& visit) {
@@ -212,73 +187,6 @@ TEST(Search, RanksBestFirstAndBeatsTheRestrictedPlans) {
   }
 }
 
-TEST(Search, TheLargestBatchThatPaysBeatsEveryFixedOne) {
-  Case c(1, 1, 2, 0);
-  c.options.batches = {4};
-  c.cluster.memory_bytes = roomy_bytes(c) * 8 / 10;
-  c.options.batches.clear();
-  const auto grown = c.run();
-  ASSERT_FALSE(grown.best.empty());
-  const auto rate = [](const SearchResult& result) {
-    const auto& best = result.best.front().candidate;
-    return static_cast<double>(best.plan.batch) / static_cast<double>(best.step_ns);
-  };
-  for (const int64_t batch : {1, 2, 3, 4, 8, 12, 16, 32}) {
-    c.options.batches = {batch};
-    const auto fixed = c.run();
-    if (!fixed.best.empty()) {
-      EXPECT_GE(rate(grown) * 1.01, rate(fixed)) << "batch " << batch;
-    }
-  }
-  // Where nothing fits, one sample is what comes nearest.
-  c.options.batches.clear();
-  c.cluster.memory_bytes = 1000;
-  const auto none = c.run();
-  ASSERT_TRUE(none.infeasible.has_value());
-  EXPECT_EQ(none.infeasible->nearest.plan.batch, 1);
-}
-
-/// Two nodes with links ten times slower than those inside. Long samples and small layers send more between
-/// stages than within; short samples and large layers the other way round.
-TEST(Search, PlacesStagesWhereTheirTrafficIsCheap) {
-  using plan::Placement;
-  const auto best = [](int64_t seq, int64_t hidden, std::vector<Placement> placements) {
-    Case c(2, 2, 4, 0);
-    c.model = test::small_model(2, true, hidden);
-    for (auto& layer : c.model.layers) layer.dims.seq = seq;
-    c.model.seq = seq;
-    c.options.batches = {16};
-    c.options.max_pp = 2;
-    c.options.axes = {spec::Axis::dp};
-    c.options.placements = std::move(placements);
-    c.options.overlap = {false, false, false};  // nothing hides the traffic inside a stage
-    c.profile.hardware.gemm_flops = {1e12};
-    c.profile.hardware.memory_bytes_per_second = {1e12};
-    auto result = c.run();
-    // One stage has no placement: only plans of two are compared here.
-    std::vector<Candidate> two;
-    for (const Ranked& ranked : result.best)
-      if (ranked.candidate.plan.stages.size() == 2) two.push_back(ranked.candidate);
-    return two;
-  };
-  const std::vector<Placement> both(plan::all_placements.begin(), plan::all_placements.end());
-  for (const auto& [seq, hidden, wanted] :
-       {std::tuple{512, 16, Placement::stage_minor}, {16, 128, Placement::stage_major}}) {
-    const auto free = best(seq, hidden, both);
-    ASSERT_FALSE(free.empty()) << seq;
-    EXPECT_EQ(free.front().plan.placement, wanted) << "seq " << seq << ", hidden " << hidden;
-    for (const Placement only : both) {
-      const auto one = best(seq, hidden, {only});
-      ASSERT_FALSE(one.empty());
-      if (only == wanted) {
-        EXPECT_EQ(one.front().step_ns, free.front().step_ns);
-      } else {
-        EXPECT_GT(one.front().step_ns, free.front().step_ns);
-      }
-    }
-  }
-}
-
 TEST(Search, MoreMemoryAndMoreChoicesNeverHurtAStage) {
   Case c(3, 1, 4, 0);
   c.options.max_pp = 1;
@@ -318,35 +226,6 @@ TEST(Search, IsTheSameForAnyNumberOfWorkers) {
         outcomes.insert(std::move(text));
       });
     EXPECT_EQ(outcomes.size(), 1u) << percent;
-  }
-}
-
-TEST(Search, GoesOnAfterAnyStopToTheSamePlans) {
-  Case c(1, 1, 2, 0);
-  for (const int64_t percent : {85, 1}) {
-    c.cluster.memory_bytes = roomy_bytes(c) * percent / 100;
-    const auto text_of = [&](core::WorkQueue& queue) {
-      const auto result = search(c.model, c.cluster, c.profile, c.options, no_workspace, queue);
-      std::string text = ranking_table(result) + space_tree(result.space, Kinds(c.model));
-      for (const Ranked& ranked : result.best) text += plan::to_toml(ranked.candidate.plan, c.model);
-      return text + (result.infeasible ? infeasible_text(*result.infeasible) : "");
-    };
-    core::LocalQueue alone;
-    const std::string whole = text_of(alone);
-    for (const int stop_after : {3, 10}) {
-      std::vector<std::string> kept;
-      std::string text;
-      int attempts = 0;
-      for (; text.empty() && attempts < 1000; ++attempts) {
-        test::KeepingQueue queue(alone, kept, stop_after);
-        try {
-          text = text_of(queue);
-        } catch (const Stopped&) {
-        }
-      }
-      EXPECT_GT(attempts, 1) << "stopped at job " << stop_after << ", " << percent << " %";
-      EXPECT_EQ(text, whole) << "stopped at job " << stop_after << ", " << percent << " %";
-    }
   }
 }
 
