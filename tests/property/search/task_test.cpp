@@ -335,7 +335,7 @@ Pool poorer(const Pool& pool, test::Dice& dice) {
 
 TEST(TaskSolver, MoreMemoryAndMoreStrategiesAreNeverSlower) {
   int64_t compared = 0, gained = 0;
-  for (uint64_t round = 0; round < 60; ++round) {
+  for (uint64_t round = 0; round < 120; ++round) {
     test::Dice dice(5'200'000 + round);
     World world(dice);
     const Kinds kinds(world.model);
