@@ -7,6 +7,7 @@
 
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "runtime/replicas.hpp"
 #include "runtime/training_state.hpp"
 #include "store/metrics.hpp"
 
@@ -49,6 +50,7 @@ void Saver::save(int64_t step, SaveUrgency urgency) {
   const Timed timed(session_.times(), Section::checkpoint);
   const Traced traced(session_.trace_lane(),
                       {.kind = TraceKind::checkpoint, .micro = static_cast<int32_t>(step)});
+  check_replicas(session_);
   auto wanted = training_save(job_, session_, step);
   under_way_ = saved_at_ = step;
   begun_ = now();

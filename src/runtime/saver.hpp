@@ -21,7 +21,8 @@ class Saver {
   Saver(const TrainJob& job, Session& session, int64_t saved_at);
 
   /// Collective: saves the state after `step`, unless that was done. A save in flight is waited for first. A
-  /// failing disk is a warning: the older file stays.
+  /// failing disk is a warning: the older file stays. Throws core::AgreedError (numerical), and saves
+  /// nothing, where ranks hold different bits of what should be the same.
   void save(int64_t step, SaveUrgency urgency);
   /// Local, between two steps: reports a save that is over.
   void look();
