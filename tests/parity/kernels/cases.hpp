@@ -1,5 +1,5 @@
 #pragma once
-// The table of kernel calls that every back end must agree on. A new compute step gets one row in `steps()`
+// The table of kernel calls that every back end must agree on. A new compute step gets one row in cases.cpp
 // and a function that lists its cases.
 
 #include <functional>
@@ -17,6 +17,9 @@ struct Case {
   /// ten over the rounding of sums of a few hundred terms. Results of 16 bits get one rounding more.
   double tolerance = 2e-6;
 };
+
+std::vector<Case> all_cases();
+std::vector<Case> cases_but_attention();
 
 std::vector<Case> gemm_cases();
 std::vector<Case> add_cases();

@@ -11,12 +11,14 @@ struct AttentionCase {
   int64_t samples, positions, pieces, heads, kv_heads, head_dim;
 };
 
-constexpr AttentionCase whole_shapes[] = {{1, 1, 1, 1, 1, 1},    {2, 6, 3, 2, 2, 5},    {1, 97, 1, 3, 1, 16},
-                                          {2, 192, 2, 4, 2, 32}, {1, 250, 2, 2, 1, 64}, {1, 300, 3, 1, 1, 80},
-                                          {2, 95, 1, 2, 2, 128}, {1, 130, 1, 6, 2, 33}};
-/// The third and the last have a piece across the middle of the block.
+constexpr AttentionCase whole_shapes[] = {
+    {1, 1, 1, 1, 1, 1},    {2, 6, 3, 2, 2, 5},    {1, 97, 1, 3, 1, 16},
+    {2, 192, 2, 4, 2, 32}, {1, 250, 2, 2, 1, 64}, {1, 300, 3, 1, 1, 80},
+    {2, 95, 1, 2, 2, 128}, {1, 130, 1, 6, 2, 33}, {1, 270, 1, 2, 1, 130}};
+/// The third and the last but one have a piece across the middle of the block.
 constexpr AttentionCase part_shapes[] = {{2, 2, 1, 2, 2, 7},    {1, 130, 1, 3, 1, 16}, {2, 6, 3, 2, 2, 5},
-                                         {2, 102, 2, 2, 2, 32}, {1, 200, 4, 2, 1, 33}, {1, 294, 3, 1, 1, 48}};
+                                         {2, 102, 2, 2, 2, 32}, {1, 200, 4, 2, 1, 33}, {1, 294, 3, 1, 1, 48},
+                                         {1, 38, 1, 2, 1, 130}};
 
 void run_attention(Workbench& w, const AttentionCase& c) {
   const auto rows = c.samples * c.positions;

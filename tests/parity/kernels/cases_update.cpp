@@ -41,6 +41,8 @@ void run_phases(Workbench& w, int64_t rows, int64_t cols, int64_t begin, int64_t
   w.result("loss", args.loss);
 }
 
+constexpr int64_t most_ranges = 150;  // in a length that no other case has
+
 void run_adamw(Workbench& w, int64_t count, int64_t step, bool working) {
   AdamWArgs args;
   args.parameter = w.input_sums(1, count);
@@ -51,6 +53,10 @@ void run_adamw(Workbench& w, int64_t count, int64_t step, bool working) {
   const core::DecayRange ranges[] = {
       {0, count / 3, true}, {count / 3, count / 2, false}, {count / 2, count, true}};
   args.decay = ranges;
+  std::vector<core::DecayRange> many;
+  for (int64_t begin = 0; count == most_ranges * 7 && begin < count; begin += 7)
+    many.push_back({begin, begin + 7, begin % 2 == 0});
+  if (!many.empty()) args.decay = many;
   args.weight_decay = 0.1;
   args.lr = 1e-2;
   args.gradient_scale = 0.5;
@@ -87,7 +93,7 @@ std::vector<Case> cross_entropy_cases() {
 
 std::vector<Case> optimizer_cases() {
   std::vector<Case> cases;
-  for (const int64_t count : {1, 7, 50000}) {
+  for (const int64_t count : {int64_t{1}, int64_t{7}, most_ranges * 7, int64_t{50000}}) {
     for (const auto working : {false, true}) {
       for (const int64_t step : {1, 1000}) {
         cases.push_back({core::format("adamw_{}_step{}{}", count, step, working ? "_working" : ""),

@@ -2,41 +2,11 @@
 // the same bits, on one, two and three threads, and dry. Attention on elements of 16 bits has a test of its
 // own.
 
-#include <algorithm>
-#include <cstring>
-
-#include "core/errors.hpp"
 #include "parity/kernels/cases.hpp"
+#include "parity/kernels/results.hpp"
 
 namespace galvatron::kernels::test {
 namespace {
-
-struct StepRow {
-  const char* step;
-  std::vector<Case> (*cases)();
-};
-
-constexpr StepRow steps[] = {
-    {"gemm", gemm_cases},
-    {"add", add_cases},
-    {"column_sum and sum_of_squares", column_sum_cases},
-    {"embedding", embedding_cases},
-    {"positions", position_cases},
-    {"fill and copy", fill_and_copy_cases},
-    {"norm", norm_cases},
-    {"activation", activation_cases},
-    {"attention", attention_cases},
-    {"cross_entropy", cross_entropy_cases},
-    {"adamw and sgd", optimizer_cases},
-};
-
-std::vector<Case> all_cases() {
-  std::vector<Case> all;
-  for (const auto& row : steps) {
-    for (auto& one : row.cases()) all.push_back(std::move(one));
-  }
-  return all;
-}
 
 std::vector<Result> run(const Case& one, DeviceKind kind, DType dtype, int threads,
                         DType exact = DType::f32) {
@@ -44,40 +14,6 @@ std::vector<Result> run(const Case& one, DeviceKind kind, DType dtype, int threa
   one.run(w);
   w.expect_guards_intact();
   return w.results();
-}
-
-double largest(const std::vector<double>& values) {
-  double most = 0;
-  for (const auto value : values) most = std::max(most, std::abs(value));
-  return most;
-}
-
-/// Half of the distance of neighbours, relative to their size.
-double rounding_of(DType dtype) {
-  if (dtype == DType::bf16) return 0x1p-8;
-  return dtype == DType::f16 ? 0x1p-11 : 0.0;
-}
-
-void expect_near(const std::vector<Result>& got, const std::vector<Result>& expected, double tolerance) {
-  ASSERT_EQ(got.size(), expected.size());
-  for (size_t r = 0; r < got.size(); ++r) {
-    ASSERT_EQ(got[r].values.size(), expected[r].values.size()) << got[r].name;
-    const auto bound = (tolerance + rounding_of(got[r].dtype)) * std::max(largest(expected[r].values), 1e-3);
-    for (size_t i = 0; i < got[r].values.size(); ++i) {
-      ASSERT_LE(std::abs(got[r].values[i] - expected[r].values[i]), bound)
-          << got[r].name << "[" << i << "]: expected " << expected[r].values[i] << ", got "
-          << got[r].values[i];
-    }
-  }
-}
-
-void expect_same_bits(const std::vector<Result>& first, const std::vector<Result>& second) {
-  for (size_t r = 0; r < first.size(); ++r) {
-    for (size_t i = 0; i < first[r].values.size(); ++i) {
-      ASSERT_EQ(std::memcmp(&first[r].values[i], &second[r].values[i], sizeof(double)), 0)
-          << first[r].name << "[" << i << "]: " << first[r].values[i] << " then " << second[r].values[i];
-    }
-  }
 }
 
 class Steps : public testing::TestWithParam<Case> {};
@@ -137,12 +73,6 @@ TEST_P(SixteenBitSteps, AgreeWithFp64) {
     w.expect_guards_intact();
     expect_near(w.results(), expected, one.tolerance);
   }
-}
-
-std::vector<Case> cases_but_attention() {
-  auto cases = all_cases();
-  std::erase_if(cases, [](const Case& one) { return one.name.starts_with("attention"); });
-  return cases;
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, SixteenBitSteps,

@@ -38,13 +38,17 @@ class Workbench {
         dtype_(dtype),
         exact_(exact) {}
 
-  /// On the cpu with the inner loops of one instruction-set level.
-  Workbench(const Simd& simd, DType dtype, int threads, DType exact = DType::f32)
+  /// With kernels that work on the cpu's memory.
+  Workbench(std::unique_ptr<Kernels> kernels, DType dtype, DType exact = DType::f32)
       : device_(device::make_device(DeviceKind::cpu)),
         stream_(device_->make_stream()),
-        kernels_(make_cpu_kernels(threads, simd)),
+        kernels_(std::move(kernels)),
         dtype_(dtype),
         exact_(exact) {}
+
+  /// On the cpu with the inner loops of one instruction-set level.
+  Workbench(const Simd& simd, DType dtype, int threads, DType exact = DType::f32)
+      : Workbench(make_cpu_kernels(threads, simd), dtype, exact) {}
 
   Kernels& kernels() { return *kernels_; }
   Stream& stream() { return *stream_; }
@@ -104,9 +108,9 @@ class Workbench {
   std::vector<double> values(const TensorView& view) const {
     std::vector<double> out;
     if (!view.data) return out;
-    for (int64_t i = 0; i < view.rows; ++i) {
+    stream_->synchronize();
+    for (int64_t i = 0; i < view.rows; ++i)
       for (int64_t j = 0; j < view.cols; ++j) out.push_back(get(view, i, j));
-    }
     return out;
   }
 
@@ -130,6 +134,7 @@ class Workbench {
 
   /// Names the first guard element that was overwritten.
   void expect_guards_intact() const {
+    stream_->synchronize();
     for (const auto& view : guarded_) {
       for (int64_t i = 0; i + 1 < view.rows; ++i) {
         for (int64_t j = view.cols; j < view.row_stride; ++j) {
@@ -142,13 +147,18 @@ class Workbench {
  private:
   static constexpr double guard = 12288.0;  // exact in every type
 
+  /// Beside a CUDA device: memory of the host that its kernels reach.
+  std::byte* allocate(int64_t bytes) {
+    return device_->kind() == DeviceKind::cuda ? host_buffers_.emplace_back(*device_, bytes).data()
+                                               : buffers_.emplace_back(*device_, bytes).data();
+  }
+
   TensorView make(DType dtype, int64_t rows, int64_t cols, int64_t gap) {
-    buffers_.emplace_back(*device_, rows * (cols + gap) * core::size_of(dtype) + 64);
-    const TensorView view{buffers_.back().data(), dtype, rows, cols, cols + gap};
+    const TensorView view{allocate(rows * (cols + gap) * core::size_of(dtype) + 64), dtype, rows, cols,
+                          cols + gap};
     if (view.data && gap > 0) {
-      for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = cols; j < cols + gap; ++j) set(view, i, j, guard);
-      }
       guarded_.push_back(view);
     }
     return view;
@@ -181,6 +191,7 @@ class Workbench {
   DType exact_ = DType::f32;
   std::mt19937_64 random_{20260607};
   std::deque<device::Buffer> buffers_;
+  std::deque<device::HostBuffer> host_buffers_;
   std::vector<TensorView> guarded_;
   std::vector<Result> results_;
 };
