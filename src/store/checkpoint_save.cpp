@@ -163,8 +163,10 @@ void Save::write() {
   world_.agree("write a checkpoint", [&] {
     const auto file = open_written(File::Mode::update);
     auto mine = rows(world_.rank());
-    for_each_block(
-        mine, [&](const BlockRow& row, std::span<const std::byte> bytes) { file.write(row.address, bytes); });
+    for_each_block(mine, [&](const BlockRow& row, std::span<const std::byte> bytes) {
+      file.write(row.address, bytes);
+      file.begin_sync(row.address, row.bytes);  // the disk works while the next block is hashed
+    });
     if (!mine.empty()) file.write(table_address(world_.rank()), std::as_bytes(std::span(mine)));
     say("sync");
     file.sync();

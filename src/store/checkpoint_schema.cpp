@@ -164,7 +164,6 @@ Layout create_layout(const std::filesystem::path& path, const CheckpointState& s
   }
   file.close();
   scratch.copy_to(destination);
-  destination.sync();
   return layout;
 }
 

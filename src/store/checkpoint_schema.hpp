@@ -18,7 +18,7 @@ struct Layout {
 };
 
 /// Creates the file anew at `path` (absent before) with everything in it except tensor data and the table's
-/// rows; closes and syncs it. Local.
+/// rows; closes it; the sync is the caller's. Local.
 Layout create_layout(const std::filesystem::path& path, const CheckpointState& state,
                      const std::vector<TensorInfo>& tensors, int64_t rows);
 

@@ -80,6 +80,11 @@ void File::sync() const {
   if (::fsync(descriptor_) != 0) fail("sync", path_, errno);
 }
 
+void File::begin_sync(int64_t offset, int64_t bytes) const {
+  // A hint: what it cannot begin, sync() does, and says so when it fails.
+  ::sync_file_range(descriptor_, offset, bytes, SYNC_FILE_RANGE_WRITE);
+}
+
 void File::resize(int64_t bytes) const {
   if (::ftruncate(descriptor_, bytes) != 0) fail("resize", path_, errno);
 }

@@ -38,6 +38,9 @@ class File {
   void read(int64_t offset, std::span<std::byte> out) const;
   void write(int64_t offset, std::span<const std::byte> bytes) const;
   void sync() const;
+  /// Has the system begin to write these bytes to the disk, where it can, so that a later sync() waits for
+  /// less.
+  void begin_sync(int64_t offset, int64_t bytes) const;
   void resize(int64_t bytes) const;
 
  private:
