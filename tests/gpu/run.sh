@@ -41,7 +41,7 @@ nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>
 
 export OMP_NUM_THREADS=4 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 count() { # how many tests of a log end so
-  grep -c "^\[ *$1 \] .*(.* ms)\$" "$2"
+  grep -c "^\[ *$1 *\] .*(.* ms)\$" "$2"
 }
 failed=0
 found=0
@@ -66,7 +66,7 @@ if [ $found -eq 0 ]; then
   exit 77
 fi
 for log in "$logs"/*.log; do
-  grep -h -m 5 -B 4 "^\[ *FAILED \] .*(.* ms)\$" "$log" | cut -c1-200
+  grep -h -m 5 -B 4 "^\[ *FAILED *\] .*(.* ms)\$" "$log" | cut -c1-200
   grep -h -m 1 "no CUDA device: \|error while loading" "$log"
 done
 exit $failed
