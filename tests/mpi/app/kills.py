@@ -42,6 +42,10 @@ def attempts_in(journey):
         return sum('"training"' in line for line in lines)
 
 
+def under_way(journey):
+    return any(name.startswith("step-") and name.endswith(".tmp") for name in os.listdir(journey.file("run", "checkpoints")))
+
+
 def kill(ranks, job, draw):
     """The ranks are in process groups of their own. One that has ended meanwhile is no one's loss."""
     victims = ranks + [job.pid] if draw.random() < 0.5 else [draw.choice(ranks)]
@@ -61,9 +65,10 @@ def attempt(journey, number, draw):
     inside = False
     if begun:
         ranks = journey.ranks_of(job)
-        time.sleep(draw.random() * 0.4)
+        journey.await_that(job, lambda: under_way(journey) or journey.last_checkpoint_step("run") > before, f"attempt {number} saves")
+        time.sleep(draw.random() * 0.2)
         kill(ranks, job, draw)
-        inside = any(name.endswith(".tmp") for name in os.listdir(journey.file("run", "checkpoints")))
+        inside = under_way(journey)
     rc, text = journey.finish(job, 20)
     if not begun:
         journey.problems.append(text)
