@@ -1,7 +1,9 @@
 // Nothing fits: which plan comes nearest, what fills its fullest stage, and which single change would help.
 // Every change is tried, none is guessed.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -15,7 +17,7 @@ namespace {
 constexpr size_t round_size = 8;
 /// Tasks that are looked at for the nearest miss, and for each change. A search on thousands of ranks has
 /// thousands of them; those that should need the least come first.
-constexpr size_t most_for_miss = 96, most_for_change = 24;
+constexpr size_t most_for_miss = 48, most_for_change = 16;
 
 /// The task that needs the least memory, and how much that is.
 struct Nearest {
@@ -57,6 +59,41 @@ std::vector<Likely> likely_order(const SearchContext& context, const std::vector
   std::stable_sort(order.begin(), order.end(),
                    [](const Likely& a, const Likely& b) { return a.guess < b.guess; });
   return order;
+}
+
+/// Of strategies that differ in ZeRO level and recomputation alone, the one that shards and frees most.
+Pool lean(const SearchContext& context, const Pool& pool) {
+  Pool out = pool;
+  for (size_t kind = 0; kind < pool.choices.size(); ++kind) {
+    // The ends of a tied table agree on a level, which may have to be a low one.
+    const auto& name = context.kinds.specs[kind].kind;
+    if (context.model.tied() && (name == "embedding" || name == "head")) continue;
+    out.choices[kind].clear();
+    out.layout_of[kind].clear();
+    for (size_t i = 0; i < pool.choices[kind].size(); ++i) {
+      const auto& s = pool.choices[kind][i];
+      const auto rivals = [&](const spec::LayerStrategy& other) {
+        return std::tie(other.tp, other.sp, other.cp, other.dp) == std::tie(s.tp, s.sp, s.cp, s.dp) &&
+               std::tie(other.zero, other.recompute) > std::tie(s.zero, s.recompute);
+      };
+      if (std::any_of(pool.choices[kind].begin(), pool.choices[kind].end(), rivals)) continue;
+      out.choices[kind].push_back(s);
+      out.layout_of[kind].push_back(pool.layout_of[kind][i]);
+    }
+  }
+  return out;
+}
+
+/// Tasks on lean pools, which live in `pools`: a search that is too large to be looked at whole.
+std::vector<Task> lean_tasks(const SearchContext& context, const std::vector<Task>& tasks,
+                             std::map<const Pool*, Pool>& pools) {
+  auto out = tasks;
+  for (Task& task : out) {
+    const auto found = pools.find(task.pool);
+    task.pool =
+        &(found != pools.end() ? found : pools.emplace(task.pool, lean(context, *task.pool)).first)->second;
+  }
+  return out;
 }
 
 /// Looks at up to `most` tasks that may need less than the best so far, until one needs at most `enough`.
@@ -115,7 +152,9 @@ class Explainer {
     const SearchContext context{context_.model,   context_.kinds, options,
                                 context_.profile, pricer,         context_.fingerprint};
     Space space = make_space(context_.model, context_.kinds, cluster, options);
-    const auto tasks = make_tasks(space, context.model.size(), cluster, options);
+    auto tasks = make_tasks(space, context.model.size(), cluster, options);
+    std::map<const Pool*, Pool> pools;
+    if (tasks.size() > most_for_miss) tasks = lean_tasks(context, tasks, pools);
     const int64_t enough = cluster.memory_bytes;
     return !tasks.empty() && nearest_of(context, tasks, queue_, enough, most_for_change).bytes <= enough;
   }
@@ -179,15 +218,18 @@ class Explainer {
 }  // namespace
 
 Infeasible explain_infeasible(const SearchContext& context, const spec::ClusterSpec& cluster,
-                              const std::vector<Task>& tasks, const program::WorkspaceRule& workspace,
+                              const std::vector<Task>& all, const program::WorkspaceRule& workspace,
                               core::WorkQueue& queue) {
+  std::map<const Pool*, Pool> pools;
+  const bool many = all.size() > most_for_miss;
+  const auto tasks = many ? lean_tasks(context, all, pools) : all;
   const Nearest nearest = nearest_of(context, tasks, queue, 0, most_for_miss);
   GALV_ASSERT(nearest.bytes != unreachable, tasks.size());
   Infeasible result;
   result.nearest = *TaskSolver(context, tasks[nearest.task], 0).smallest();
   result.tasks = static_cast<int64_t>(tasks.size());
   result.tried = nearest.tried;
-  result.proven = nearest.proven;
+  result.proven = nearest.proven && !many;
   result.memory_bytes = cluster.memory_bytes;
   result.short_bytes = nearest.bytes - cluster.memory_bytes;
   const auto& stages = result.nearest.plan.predictions;
