@@ -226,11 +226,14 @@ void keep_uncovered(std::vector<Option>& options) {
   std::stable_sort(options.begin(), options.end(),
                    [](const Option& a, const Option& b) { return a.layout < b.layout; });
   std::vector<Option> kept;
-  for (size_t i = 0; i < options.size(); ++i) {
-    bool covered = false;
-    for (size_t j = 0; j < options.size() && !covered; ++j)
-      covered = i != j && covers(options[j], options[i]) && (j < i || !covers(options[i], options[j]));
-    if (!covered) kept.push_back(options[i]);
+  for (size_t begin = 0, end = 0; begin < options.size(); begin = end) {
+    while (end < options.size() && options[end].layout == options[begin].layout) ++end;
+    for (size_t i = begin; i < end; ++i) {
+      bool covered = false;
+      for (size_t j = begin; j < end && !covered; ++j)
+        covered = i != j && covers(options[j], options[i]) && (j < i || !covers(options[i], options[j]));
+      if (!covered) kept.push_back(options[i]);
+    }
   }
   options = std::move(kept);
 }

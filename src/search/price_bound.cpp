@@ -37,9 +37,10 @@ PriceBound::PriceBound(const TaskPrices& prices, const TieLevel& tie, int64_t me
       stages_(prices.task().pool->stages),
       micros_(prices.task().micros),
       budget_(static_cast<double>(memory_bytes)),
-      stretches_(kinds_of_, static_cast<int64_t>(kinds_of_.size()) - stages_ + 1) {
+      stretches_({}, 0) {
   possible_ = collect(tie);
   if (!possible_) return;
+  pick_stretches();
   int64_t boundary = unreachable;
   for (int32_t layout = 0; layout < prices.layouts(); ++layout)
     boundary = std::min(boundary, prices.boundary_bytes(layout));
@@ -69,6 +70,27 @@ bool PriceBound::collect(const TieLevel& tie) {
     kinds_.push_back(std::move(one));
   }
   return true;
+}
+
+/// Much longer stages than in the flattest split are only made where memory asks for them.
+void PriceBound::pick_stretches() {
+  constexpr int64_t longer = 2;
+  std::vector<double> least;
+  for (const Kind& kind : kinds_) {
+    least.push_back(infinite);
+    for (const Item& item : kind.items) least.back() = std::min(least.back(), item.time);
+  }
+  fastest_ = {0};
+  for (const int64_t kind : kinds_of_) fastest_.push_back(fastest_.back() + least[static_cast<size_t>(kind)]);
+  const auto layers = static_cast<int64_t>(kinds_of_.size());
+  const auto time = [&](int64_t, int64_t first, int64_t last) {
+    return static_cast<int64_t>(fastest_[static_cast<size_t>(last + 1)] -
+                                fastest_[static_cast<size_t>(first)]);
+  };
+  int64_t longest = 0;
+  for (const auto& stage : flattest_split({stages_, layers, micros_, prices_.layouts()}, time))
+    longest = std::max(longest, stage.size());
+  stretches_ = Stretches(kinds_of_, std::min(layers - stages_ + 1, longer * (longest + 1)));
 }
 
 /// Slopes of the lower hulls of time over bytes, at the fewest and at the most micro-batches in flight.
@@ -178,6 +200,9 @@ int64_t PriceBound::bound() const {
   const double too_much = static_cast<double>(unreachable / 2);
   const auto least = [&](int64_t stage, int64_t first, int64_t last) -> int64_t {
     const Table& table = tables_[table_of_[static_cast<size_t>(stage)]];
+    if (stretches_.of(first, last) < 0)
+      return static_cast<int64_t>(fastest_[static_cast<size_t>(last + 1)] -
+                                  fastest_[static_cast<size_t>(first)] + forward[static_cast<size_t>(first)]);
     const auto stretch = static_cast<size_t>(stretches_.of(first, last));
     const double whole = table.whole[stretch] + forward[static_cast<size_t>(first)];
     const double late =

@@ -37,6 +37,7 @@ class PriceBound {
   bool collect(const TieLevel& tie);
   void pick_multipliers();
   void pick_levels();
+  void pick_stretches();
   void make_tables();
   void fill(Table& table) const;
   void fill(const Table& table, double multiplier, bool late, std::vector<double>& best) const;
@@ -45,7 +46,8 @@ class PriceBound {
   const std::vector<int64_t>& kinds_of_;  ///< of every layer
   int64_t stages_, micros_;
   double budget_;
-  Stretches stretches_;
+  std::vector<double> fastest_;  ///< time of the layers before each one
+  Stretches stretches_;          ///< as long as stages need to be, and a little longer
   bool possible_ = false;
   std::vector<Kind> kinds_;
   std::vector<double> multipliers_;  ///< nanoseconds per byte

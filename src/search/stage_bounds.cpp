@@ -46,15 +46,28 @@ StageBounds::StageBounds(const Stretches& stretches, const std::vector<std::vect
   pick_levels();
 }
 
+/// Whether any options of as many layers as there may be fit.
+bool StageBounds::is_roomy() const {
+  double most = 0, scratch = 0;
+  for (const auto& options : options_)
+    for (const Option& option : options) {
+      most = std::max(most, static_cast<double>(option.bytes));
+      scratch = std::max(scratch, static_cast<double>(alone(option)));
+    }
+  const double layers = static_cast<double>(stretches_.all().back().length);
+  return layers * most + scratch <= static_cast<double>(budget_);
+}
+
 /// Slopes of the lower hulls of the options, spread evenly over those that occur; time alone first. The best
 /// multiplier of any stretch is such a slope, but for its ways.
 void StageBounds::pick_multipliers() {
+  multipliers_ = {{1, 0}};
+  if (is_roomy()) return;
   std::vector<double> slopes;
   for (const auto& options : options_)
     for (int32_t layout = 0; layout < layouts_; ++layout) add_hull_slopes(options, layout, slopes);
   std::sort(slopes.begin(), slopes.end());
   slopes.erase(std::unique(slopes.begin(), slopes.end()), slopes.end());
-  multipliers_ = {{1, 0}};
   const size_t stride = std::max<size_t>(1, (slopes.size() + most_multipliers - 1) / most_multipliers);
   for (size_t i = stride / 2; i < slopes.size(); i += stride) multipliers_.push_back({1, slopes[i]});
 }
@@ -65,6 +78,7 @@ void StageBounds::pick_levels() {
     for (const Option& option : options) sums.push_back(alone(option));
   std::sort(sums.begin(), sums.end());
   sums.erase(std::unique(sums.begin(), sums.end()), sums.end());
+  if (is_roomy()) sums.resize(std::min<size_t>(sums.size(), 1));
   const size_t stride = std::max<size_t>(1, (sums.size() + most_levels - 1) / most_levels);
   for (size_t i = 0; i < sums.size(); i += stride) {
     if (!levels_.empty()) levels_.back().below = sums[i];

@@ -38,6 +38,7 @@ class StageBounds {
   size_t index(int32_t stretch, int32_t layout) const {
     return static_cast<size_t>(stretch) * static_cast<size_t>(layouts_) + static_cast<size_t>(layout);
   }
+  bool is_roomy() const;
   void pick_multipliers();
   void pick_levels();
   Values leasts(const Level& level, const Multiplier& multiplier) const;
