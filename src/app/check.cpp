@@ -2,6 +2,8 @@
 // legality, memory, a plan.
 
 #include <algorithm>
+#include <memory>
+#include <thread>
 
 #include "app/alone.hpp"
 #include "app/deck_plan.hpp"
@@ -9,12 +11,14 @@
 #include "app/galvatron3.hpp"
 #include "app/nominal.hpp"
 #include "app/verbs.hpp"
+#include "comm/worker_threads.hpp"
 #include "core/format.hpp"
 #include "core/table.hpp"
 #include "core/units.hpp"
-#include "core/work_queue.hpp"
 #include "cost/plan_price.hpp"
 #include "deck/deck.hpp"
+#include "device/device.hpp"
+#include "kernels/kernels.hpp"
 #include "runtime/kernel_args.hpp"
 #include "runtime/trainer.hpp"
 #include "search/report.hpp"
@@ -30,6 +34,8 @@ struct Subject {
   spec::ClusterSpec cluster;
   search::SearchOptions options;
   const runtime::KernelWorkspace& workspace;
+  device::Device& device;
+  int kernel_threads = 1;
 };
 
 std::string model_text(const deck::ModelSection& section, const spec::ModelSpec& model) {
@@ -78,9 +84,21 @@ std::optional<plan::Plan> plan_of_deck(const deck::DeckValues& deck, const spec:
   return plan;
 }
 
+/// On as many threads as the machine offers, each with kernels of its own to ask; the plan is the same for
+/// any number of them.
 search::SearchResult searched(const Subject& subject, const cost::Profile& profile) {
-  core::LocalQueue queue;
-  return search::search(subject.model, subject.cluster, profile, subject.options, subject.workspace, queue);
+  constexpr unsigned most_workers = 16;
+  const auto workers = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, most_workers));
+  std::vector<std::unique_ptr<kernels::Kernels>> kernels;
+  for (int worker = 0; worker < workers; ++worker)
+    kernels.push_back(kernels::make_kernels(subject.device, subject.kernel_threads));
+  search::SearchResult found;
+  comm::on_workers(workers, [&](core::WorkQueue& queue) {
+    const runtime::KernelWorkspace workspace(*kernels[static_cast<size_t>(queue.worker())]);
+    auto own = search::search(subject.model, subject.cluster, profile, subject.options, workspace, queue);
+    if (queue.worker() == 0) found = std::move(own);
+  });
+  return found;
 }
 
 /// One line on whether the search does better than a plan that does not fit.
@@ -130,14 +148,17 @@ core::ExitCode check_verb(Context& context) {
   warn_of_missing_data(deck.data, console);
   // 2. What is to be trained, and on what.
   const auto device = device::make_device(device::DeviceKind::cpu);
-  const auto kernels =
-      kernels::make_kernels(*device, static_cast<int>(std::max<int64_t>(1, deck.run.threads)));
+  const auto kernel_threads = static_cast<int>(std::max<int64_t>(1, deck.run.threads));
+  const auto kernels = kernels::make_kernels(*device, kernel_threads);
   const runtime::KernelWorkspace workspace(*kernels);
   const Subject subject{
-      spec::model_from_deck(deck.model), described_cluster(deck.cluster),
+      spec::model_from_deck(deck.model),
+      described_cluster(deck.cluster),
       search::options_from_deck(deck.search, runtime::dtype_of(deck.train), cost::overlap_of(deck.train)),
-      workspace};
-  const auto& [model, cluster, options, rule] = subject;
+      workspace,
+      *device,
+      kernel_threads};
+  const auto& [model, cluster, options, rule, own_device, own_threads] = subject;
   console.info(model_text(deck.model, model));
   console.info(core::format("cluster: {} nodes × {} ranks, {} a rank", cluster.nodes, cluster.ranks_per_node,
                             core::format_bytes(cluster.memory_bytes)));

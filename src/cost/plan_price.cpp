@@ -254,7 +254,7 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
     modelled += sum.modelled;
     whole += sum.whole;
   }
-  price.simulation = simulate(lanes, price.times);
+  price.simulation = simulate(lanes, price.times, Keep::totals);
   price.step_seconds = price.simulation.makespan;
   price.modelled_share = whole > 0 ? modelled / whole : 0;
   return price;

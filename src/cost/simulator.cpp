@@ -22,11 +22,13 @@ struct Channel {
 
 class Clock {
  public:
-  Clock(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times)
+  Clock(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times, Keep keep)
       : lanes_(lanes),
         times_(times),
+        keep_(keep),
         shape_{static_cast<int64_t>(lanes.size()), 1, static_cast<int64_t>(times.size() / lanes.size())},
         now_(lanes.size()),
+        done_(lanes.size()),
         channels_(2 * times.size()) {
     result_.busy.resize(lanes.size());
     result_.timeline.resize(lanes.size());
@@ -46,9 +48,8 @@ class Clock {
   Channel* channel(int64_t index) { return index < 0 ? nullptr : &channels_[static_cast<size_t>(index)]; }
 
   bool advance(size_t rank) {
-    auto& done = result_.timeline[rank];
-    if (done.size() == lanes_[rank].size()) return false;
-    const Action action = lanes_[rank][done.size()];
+    if (done_[rank] == lanes_[rank].size()) return false;
+    const Action& action = lanes_[rank][done_[rank]];
     const auto route = plan::route_of(action, static_cast<int64_t>(rank), shape_);
     Channel *from = channel(route.from), *to = channel(route.to);
     double begin = now_[rank];
@@ -60,7 +61,8 @@ class Clock {
     const bool forward = action.kind == ActionKind::forward;
     const double duration = forward ? t.forward : t.backward;
     double end = begin + duration;
-    done.push_back({action, begin, end});
+    if (keep_ == Keep::timeline) result_.timeline[rank].push_back({action, begin, end});
+    ++done_[rank];
     result_.busy[rank] += duration;
     if (to != nullptr) {
       end = std::max(end, to->free_at());
@@ -73,7 +75,7 @@ class Clock {
   void finish() {
     double agreed = 0, most_update = 0;
     for (size_t rank = 0; rank < lanes_.size(); ++rank) {
-      GALV_ASSERT(result_.timeline[rank].size() == lanes_[rank].size(), rank);
+      GALV_ASSERT(done_[rank] == lanes_[rank].size(), rank);
       double sync = 0, update = 0;
       for (size_t stage = rank; stage < times_.size(); stage += lanes_.size()) {
         sync += times_[stage].sync;
@@ -89,18 +91,20 @@ class Clock {
 
   const std::vector<plan::Lane>& lanes_;
   const std::vector<StageTimes>& times_;
+  Keep keep_;
   plan::PipelineShape shape_;
   std::vector<double> now_;
+  std::vector<size_t> done_;  ///< actions, per rank
   std::vector<Channel> channels_;
   Simulation result_;
 };
 
 }  // namespace
 
-Simulation simulate(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times) {
+Simulation simulate(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times, Keep keep) {
   GALV_ASSERT(!lanes.empty() && !times.empty() && times.size() % lanes.size() == 0, lanes.size(),
               times.size());
-  return Clock(lanes, times).run();
+  return Clock(lanes, times, keep).run();
 }
 
 }  // namespace galvatron::cost

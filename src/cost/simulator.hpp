@@ -23,15 +23,19 @@ struct Interval {
   double begin = 0, end = 0;
 };
 
+/// Whether the timeline is written down: it is as long as all lanes together.
+enum class Keep : uint8_t { timeline, totals };
+
 struct Simulation {
   double makespan = 0;
   std::vector<double> busy, wait;               ///< per pipeline rank; they add up to the makespan
-  std::vector<std::vector<Interval>> timeline;  ///< per pipeline rank, in the order of its lane
+  std::vector<std::vector<Interval>> timeline;  ///< per pipeline rank, in the order of its lane; if kept
 };
 
 /// `times` of the stages in the order of the model: stage k is on rank k mod lanes. Messages of one channel
 /// travel in order, one at a time, while the ranks work; a rank waits where its message has not arrived or
 /// where its last message on that channel has not left. The lanes must be free of faults.
-Simulation simulate(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times);
+Simulation simulate(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times,
+                    Keep keep = Keep::timeline);
 
 }  // namespace galvatron::cost

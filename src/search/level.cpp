@@ -32,11 +32,11 @@ Level::Level(TaskPrices& prices, const TieLevel& tie, int64_t memory_bytes, Path
 }
 
 void Level::make_tables(const TieLevel& tie) {
-  const auto lanes = plan::make_schedule(prices_.task().schedule, prices_.task().pipeline());
+  const auto counts = slots_of(prices_.task());
   fastest_.assign(static_cast<size_t>(prices_.context().kinds.size()), unreachable);
   for (int64_t stage = 0; stage < stages_; ++stage) {
     const size_t place = prices_.place_of(stage);
-    const int64_t slots = plan::in_flight(lanes[static_cast<size_t>(stage)]);
+    const int64_t slots = counts[static_cast<size_t>(stage)];
     const auto found = std::find_if(tables_.begin(), tables_.end(), [&](const Table& table) {
       return table.place == place && table.slots == slots;
     });

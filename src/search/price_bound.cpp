@@ -8,7 +8,6 @@
 #include <cmath>
 #include <limits>
 
-#include "plan/schedule.hpp"
 #include "search/split.hpp"
 
 namespace galvatron::search {
@@ -95,9 +94,9 @@ void PriceBound::pick_stretches() {
 
 /// Slopes of the lower hulls of time over bytes, at the fewest and at the most micro-batches in flight.
 void PriceBound::pick_multipliers() {
-  const auto lanes = plan::make_schedule(prices_.task().schedule, prices_.task().pipeline());
+  const auto counts = slots_of(prices_.task());
   std::vector<double> slopes;
-  for (const int64_t slots : {plan::in_flight(lanes.front()), plan::in_flight(lanes.back())})
+  for (const int64_t slots : {counts.front(), counts.back()})
     for (const Kind& kind : kinds_) {
       std::vector<std::pair<double, double>> points, hull;
       for (const Item& item : kind.items)
@@ -126,9 +125,7 @@ void PriceBound::pick_levels() {
 }
 
 void PriceBound::make_tables() {
-  const auto lanes = plan::make_schedule(prices_.task().schedule, prices_.task().pipeline());
-  std::vector<int64_t> counts;
-  for (const auto& lane : lanes) counts.push_back(plan::in_flight(lane));
+  const auto counts = slots_of(prices_.task());
   std::vector<int64_t> sorted = counts;
   std::sort(sorted.begin(), sorted.end());
   for (const int64_t count : sorted) {

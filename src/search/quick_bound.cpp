@@ -73,8 +73,8 @@ double interleaved_bound(const SearchContext& context, const Task& task, const s
 /// m − k_s + (k_s − 1) b / t of any layer. As the stages' times add up to T, v ≥ T + T / Σ 1 / r_s.
 double late_bound(const Task& task, double whole, double backward_share) {
   double sum = 0;
-  for (const auto& lane : plan::make_schedule(task.schedule, task.pipeline())) {
-    const auto slots = static_cast<double>(plan::in_flight(lane));
+  for (const int64_t count : slots_of(task)) {
+    const auto slots = static_cast<double>(count);
     const double rate = static_cast<double>(task.micros) - slots + (slots - 1) * backward_share;
     if (rate <= 0) return whole;
     sum += 1 / rate;

@@ -94,7 +94,7 @@ class Families {
   }
 
   /// Entries priced between two looks at the best so far; the same for any number of workers.
-  static constexpr size_t round_size = 32;
+  static constexpr size_t round_size = 8;
 
   void list_entries() {
     const auto last = static_cast<size_t>(context_.kinds.of_layer.back());

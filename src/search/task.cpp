@@ -40,6 +40,19 @@ program::LayerContext context_of(const spec::ModelSpec& model, const spec::Layer
   return context;
 }
 
+/// What walking the lanes would count, which are long.
+std::vector<int64_t> slots_of(const Task& task) {
+  const int64_t ranks = task.pool->stages;
+  std::vector<int64_t> slots;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    int64_t most = task.micros;
+    if (task.schedule == plan::ScheduleKind::one_f_one_b) most = ranks - rank;
+    if (task.schedule == plan::ScheduleKind::eager_one_f_one_b) most = 2 * (ranks - 1 - rank) + 1;
+    slots.push_back(std::min(most, task.micros));
+  }
+  return slots;
+}
+
 plan::Plan empty_plan(const SearchContext& context, const Task& task) {
   plan::Plan plan;
   plan.world = task.pool->stages * task.pool->ranks;

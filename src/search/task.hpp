@@ -38,6 +38,9 @@ struct Task {
   plan::StageRanks ranks() const { return {placement, pool->stages, pool->ranks}; }
 };
 
+/// Micro-batches in flight on each pipeline rank of a task with one chunk.
+std::vector<int64_t> slots_of(const Task& task);
+
 /// A plan with its predictions in it, and what it is judged by.
 struct Candidate {
   plan::Plan plan;

@@ -110,6 +110,25 @@ TEST(Search, NoPlanIsMuchFasterInTheSimulator) {
   }
 }
 
+TEST(Search, CountsMicroBatchesInFlightAsLanesDo) {
+  using plan::ScheduleKind;
+  for (const auto schedule :
+       {ScheduleKind::one_f_one_b, ScheduleKind::eager_one_f_one_b, ScheduleKind::gpipe})
+    for (int64_t ranks = 1; ranks <= 7; ++ranks)
+      for (int64_t micros = 1; micros <= 16; ++micros) {
+        Pool pool;
+        pool.stages = ranks;
+        Task task;
+        task.batch = task.micros = micros;
+        task.pool = &pool;
+        task.schedule = schedule;
+        std::vector<int64_t> counted;
+        for (const auto& lane : plan::make_schedule(schedule, task.pipeline()))
+          counted.push_back(plan::in_flight(lane));
+        EXPECT_EQ(slots_of(task), counted) << ranks << " ranks, " << micros << " micro-batches";
+      }
+}
+
 /// Tasks are left out by their bounds, so a bound above a plan would lose plans.
 TEST(Search, NoPlanThatFitsTakesLessThanTheBoundOfItsTask) {
   for (const auto schedule : {plan::ScheduleKind::one_f_one_b, plan::ScheduleKind::gpipe}) {
