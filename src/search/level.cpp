@@ -227,12 +227,12 @@ int64_t Level::longest_within(int64_t limit) const {
 std::optional<Split> Level::split(int64_t limit) {
   if (!possible()) return std::nullopt;
   limit = std::min(limit, first_limit());
-  const int64_t longest = longest_within(limit);
+  longest_ = longest_within(limit);
   for (Table& table : tables_) {
     const int64_t boundaries = std::min<int64_t>(stages_ - 1, 1) * least_boundary_;
     table.bounds = std::make_unique<StageBounds>(stretches_, table.options, prices_.ways(table.place),
                                                  memory_bytes_ - boundaries);
-    table.bounds->fill(longest);
+    table.bounds->fill(longest_);
   }
   return best_split(split_problem(), *this, limit);
 }

@@ -23,6 +23,7 @@ class Level final : public StageValues {
   std::optional<plan::Plan> smallest();
   bool exact() const { return exact_; }
 
+  int64_t longest() const override { return longest_; }
   int64_t least(int64_t stage, int64_t first, int64_t last) const override;
   int64_t entering(int64_t stage, int64_t first, int64_t last, int32_t enters) const override;
   int64_t leaving(int64_t stage, int64_t first, int64_t last, int32_t leaves) const override;
@@ -73,6 +74,7 @@ class Level final : public StageValues {
   std::vector<size_t> table_of_;  ///< per stage
   int64_t least_boundary_ = 0, most_boundary_ = 0;
   std::map<PathKey, std::optional<Path>> paths_;
+  int64_t longest_ = 0;           ///< stretch that has bounds
   std::vector<int64_t> fastest_;  ///< per kind: least time of any option
   bool exact_ = true;
 };

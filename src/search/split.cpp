@@ -25,8 +25,7 @@ struct Label {
 class Known {
  public:
   explicit Known(const SplitProblem& problem)
-      : layers_(problem.layers),
-        any_(static_cast<size_t>(problem.stages * problem.layers * problem.layers), 0) {}
+      : layers_(problem.layers), any_(static_cast<size_t>(problem.stages * problem.layers), 0) {}
 
   std::optional<int64_t> find(const StageCase& one) const {
     if (any_[index(one)] == 0) return std::nullopt;
@@ -40,9 +39,7 @@ class Known {
   int64_t size() const { return static_cast<int64_t>(values_.size()); }
 
  private:
-  size_t index(const StageCase& one) const {
-    return static_cast<size_t>((one.stage * layers_ + one.first) * layers_ + one.last);
-  }
+  size_t index(const StageCase& one) const { return static_cast<size_t>(one.stage * layers_ + one.last); }
 
   int64_t layers_;
   std::vector<char> any_;
@@ -59,7 +56,7 @@ class Programme {
         values_(values),
         window_(window),
         limit_(limit),
-        labels_(static_cast<size_t>(problem.stages * problem.layers * problem.layouts)) {}
+        labels_(static_cast<size_t>(problem.stages * problem.layers)) {}
 
   std::optional<Split> run() {
     for (int64_t stage = 0; stage < problem_.stages; ++stage)
@@ -77,8 +74,9 @@ class Programme {
 
  private:
   int64_t objective(const Label& label) const { return worth_of(label.sum, label.largest, problem_.micros); }
-  std::vector<Label>& at(int64_t stage, int64_t last, int32_t leaves) {
-    return labels_[static_cast<size_t>((stage * problem_.layers + last) * problem_.layouts + leaves)];
+  const std::vector<Label>& at(int64_t stage, int64_t last, int32_t leaves) const {
+    const auto& fronts = labels_[static_cast<size_t>(stage * problem_.layers + last)];
+    return fronts.empty() ? none_ : fronts[static_cast<size_t>(leaves)];
   }
 
   int64_t value_of(const StageCase& one) const {
@@ -94,8 +92,9 @@ class Programme {
       else
         append(stage, first, last, next);
     }
-    for (int32_t leaves = 0; leaves < problem_.layouts; ++leaves)
-      keep_front(next[static_cast<size_t>(leaves)], at(stage, last, leaves));
+    auto& fronts = labels_[static_cast<size_t>(stage * problem_.layers + last)];
+    fronts.resize(next.size());
+    for (size_t leaves = 0; leaves < next.size(); ++leaves) keep_front(next[leaves], fronts[leaves]);
   }
 
   /// Nothing leaves the last stage.
@@ -183,7 +182,8 @@ class Programme {
   const StageValues& values_;
   const SplitWindow& window_;
   int64_t limit_;
-  std::vector<std::vector<Label>> labels_;
+  std::vector<std::vector<std::vector<Label>>> labels_;  ///< per stage, last layer and layout; few have any
+  const std::vector<Label> none_;
 };
 
 /// Σ + (micros − 1) · max of a split under exact values; `unreachable` if one of them is.

@@ -34,6 +34,8 @@ struct StageCase {
 class StageValues {
  public:
   virtual ~StageValues() = default;
+  /// Stages of more layers than this are unreachable.
+  virtual int64_t longest() const { return unreachable; }
   /// Not above any bound of these layers on this stage.
   virtual int64_t least(int64_t stage, int64_t first, int64_t last) const = 0;
   /// Not above any bound of them with this layout before the stage, or at its end.

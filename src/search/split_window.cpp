@@ -2,8 +2,6 @@
 // split: together they are a bound all the same.
 #include "search/split_window.hpp"
 
-#include <algorithm>
-
 namespace galvatron::search {
 namespace {
 
@@ -16,17 +14,20 @@ int64_t plus(int64_t a, int64_t b) {
 }  // namespace
 
 SplitWindow::SplitWindow(const SplitProblem& problem, const StageValues& values)
-    : stages_(problem.stages), layers_(problem.layers), micros_(problem.micros) {
+    : stages_(problem.stages),
+      layers_(problem.layers),
+      micros_(problem.micros),
+      longest_(std::clamp<int64_t>(values.longest(), 1, layers_ - stages_ + 1)) {
   const auto states = static_cast<size_t>(stages_ * layers_);
-  triples_.assign(states * static_cast<size_t>(layers_), far);
+  triples_.assign(states * static_cast<size_t>(longest_), far);
   heads_.assign(states, {far, far});
   tails_.assign(states, {far, far});
   firsts_.resize(states);
   for (int64_t stage = 0; stage < stages_; ++stage)
     for (int64_t first = stage; first <= (stage == 0 ? 0 : layers_ - 1); ++first) {
       if (stage > 0 && heads_[index(stage - 1, first - 1)].sum == far) continue;
-      for (int64_t last = stage + 1 == stages_ ? layers_ - 1 : first; last < layers_ - (stages_ - 1 - stage);
-           ++last) {
+      const int64_t end = std::min(layers_ - (stages_ - 1 - stage), end_of(first));
+      for (int64_t last = stage + 1 == stages_ ? layers_ - 1 : first; last < end; ++last) {
         const int64_t value = values.least(stage, first, last);
         if (value == far) continue;
         triple(stage, first, last) = value;
@@ -38,7 +39,7 @@ SplitWindow::SplitWindow(const SplitProblem& problem, const StageValues& values)
     }
   for (int64_t stage = stages_ - 1; stage >= 0; --stage)
     for (int64_t first = 0; first < layers_; ++first)
-      for (int64_t last = first; last < layers_; ++last) {
+      for (int64_t last = first; last < end_of(first); ++last) {
         const int64_t value = triple(stage, first, last);
         if (value == far) continue;
         if (stage + 1 < stages_ && (last + 1 == layers_ || tails_[index(stage + 1, last + 1)].sum == far))
@@ -60,7 +61,7 @@ void SplitWindow::narrow(int64_t limit) {
   for (auto& firsts : firsts_) firsts.clear();
   for (int64_t stage = 0; stage < stages_; ++stage)
     for (int64_t first = 0; first < layers_; ++first)
-      for (int64_t last = first; last < layers_; ++last) {
+      for (int64_t last = first; last < end_of(first); ++last) {
         const int64_t value = triple(stage, first, last);
         if (value == far) continue;
         const bool final_stage = stage + 1 == stages_;
