@@ -125,10 +125,9 @@ void verify_checkpoint(const std::filesystem::path& path) {
 void verify_share(const std::filesystem::path& path, int64_t share, int64_t shares) {
   const auto sealed = open_sealed(path, SealedKind::checkpoint);
   name_file(path, [&] {
-    std::vector<std::byte> scratch;
     for (size_t i = static_cast<size_t>(share); i < sealed.rows.size(); i += static_cast<size_t>(shares)) {
       const auto& row = sealed.rows[i];
-      if (row_is_whole(sealed.file, row, scratch)) continue;
+      if (row_is_whole(sealed.file, row)) continue;
       const auto tensors = tensors_in(path);
       const auto known = row.tensor >= 0 && row.tensor < static_cast<int64_t>(tensors.size());
       refuse("damaged: " + block_text(row, known ? tensors[static_cast<size_t>(row.tensor)].name : "?"));

@@ -229,11 +229,10 @@ void Save::read_back() {
     const auto expected = rows(writer);
     std::vector<BlockRow> found(expected.size());
     if (!found.empty()) file.read(table_address(writer), std::as_writable_bytes(std::span(found)));
-    std::vector<std::byte> scratch;
     for (size_t i = 0; i < found.size(); ++i) {
       say("read back");
       if (found[i].address != expected[i].address || found[i].bytes != expected[i].bytes ||
-          !row_is_whole(file, found[i], scratch))
+          !row_is_whole(file, found[i]))
         throw DiskError(core::format("{} does not hold what rank {} wrote: tensor '{}', elements {} to {}",
                                      temporary_.string(), writer,
                                      tensors_[static_cast<size_t>(expected[i].tensor)].name,

@@ -171,6 +171,12 @@ SealedFile open_sealed(const std::filesystem::path& path, SealedKind kind) {
   return std::move(*sealed);
 }
 
+bool row_is_whole(const File& file, const BlockRow& row) {
+  Digest digest;
+  digest.add(file, {row.address, row.address + row.bytes});
+  return digest.value() == row.hash;
+}
+
 bool row_is_whole(const File& file, const BlockRow& row, std::vector<std::byte>& scratch) {
   scratch.resize(static_cast<size_t>(row.bytes));
   file.read(row.address, scratch);

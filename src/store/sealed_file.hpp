@@ -50,7 +50,9 @@ std::optional<SealedKind> sealed_kind(const std::filesystem::path& path);
 /// Throws UserError (checkpoint) naming the file and what is wrong.
 SealedFile open_sealed(const std::filesystem::path& path, SealedKind kind);
 
-/// Compares the hash of one row's bytes; `scratch` is reused between calls. False when it differs.
+/// Compares the hash of one row's bytes, which pass through little memory however many they are.
+bool row_is_whole(const File& file, const BlockRow& row);
+/// Likewise, and `scratch` has them all afterwards.
 bool row_is_whole(const File& file, const BlockRow& row, std::vector<std::byte>& scratch);
 
 /// Runs `body`; what it throws becomes a UserError (checkpoint) that begins with the file's name.

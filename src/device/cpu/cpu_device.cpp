@@ -3,6 +3,7 @@
 // arena is walked from end to end.
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -69,7 +70,7 @@ class CpuDevice final : public Device {
     if (bytes < mapped_from) {
       std::free(data);
     } else {
-      munmap(data, static_cast<size_t>(round_up(bytes, huge_page)));
+      munmap(data, static_cast<size_t>(round_up(bytes, page_)));
     }
     counter_.remove(bytes);
   }
@@ -109,7 +110,7 @@ class CpuDevice final : public Device {
     // The kernel promises memory it does not have and kills the process when it is touched: ask first.
     const auto available = available_host_memory();
     if (bytes > available) fail(bytes, core::format("{} are available", core::format_bytes(available)));
-    const auto wanted = round_up(bytes, huge_page);
+    const auto wanted = round_up(bytes, page_);
     auto* raw = mmap(nullptr, static_cast<size_t>(wanted + huge_page), PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED) fail(bytes, std::strerror(errno));
@@ -120,10 +121,13 @@ class CpuDevice final : public Device {
     if (head > 0) munmap(raw, head);
     if (tail > 0) munmap(reinterpret_cast<void*>(data + static_cast<uintptr_t>(wanted)), tail);
     auto* out = reinterpret_cast<std::byte*>(data);
-    madvise(out, static_cast<size_t>(wanted), MADV_HUGEPAGE);  // a wish: without huge pages it is only slower
+    // A wish: without huge pages it is only slower. The rest of the last one stays small pages, so that no
+    // memory is taken beyond what was asked for.
+    madvise(out, static_cast<size_t>(wanted / huge_page * huge_page), MADV_HUGEPAGE);
     return out;
   }
 
+  const int64_t page_ = sysconf(_SC_PAGESIZE);
   ByteCounter counter_;
 };
 

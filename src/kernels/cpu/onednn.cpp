@@ -119,7 +119,8 @@ struct Product {
 }  // namespace
 
 struct OneDnnGemm::Impl {
-  explicit Impl(int count) : threads(count) {}
+  /// The library would keep every primitive that was ever made for itself, beyond the life of this one.
+  explicit Impl(int count) : threads(count) { dnnl::set_primitive_cache_capacity(0); }
 
   Product& product(const GemmArgs& args) {
     const auto key = key_of(args);

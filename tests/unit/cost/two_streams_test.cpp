@@ -53,5 +53,15 @@ TEST(TwoStreams, NeverBeatsTheLongerNorLosesToTheSumWithoutHarm) {
     }
 }
 
+TEST(TwoStreams, NeverTakeLongerThanOneAfterTheOther) {
+  // As measured with four ranks on two cores.
+  for (const Talk& talk : {Talk{2, 5, 343}, Talk{2, 1.1, 40}, Talk{2, 30, 1.01}, Talk{2, 3, 3}})
+    for (const double compute : {0.5, 2.0, 20.0}) {
+      const std::array talks = {talk};
+      EXPECT_LE(beside(compute, talks).now(), compute + talk.seconds + 1e-12)
+          << compute << " s beside factors " << talk.compute_factor << ", " << talk.talk_factor;
+    }
+}
+
 }  // namespace
 }  // namespace galvatron::cost
