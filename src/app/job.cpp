@@ -125,8 +125,7 @@ Job::Job(Context& context, FolderUse use) : context_(context) {
   reserve_.mark("program, MPI");
   model_ = spec::model_from_deck(deck().model);
   threads_ = choose_threads(world(), deck().run);
-  kernels_ = kernels::make_kernels(device(), threads_);
-  workspace_ = std::make_unique<runtime::KernelWorkspace>(*kernels_);
+  renew_kernels();
   described_ = context.line.verb == "search" && deck().cluster.nodes > 0;
   cluster_ = described_ ? described_cluster(world(), deck().cluster) : cluster_of(world(), deck().cluster);
   paths_ = {deck().run.out};
@@ -146,6 +145,13 @@ std::vector<int> Job::nodes_of_ranks() const {
   for (int64_t rank = 0; rank < cluster_.ranks(); ++rank)
     nodes.push_back(static_cast<int>(cluster_.node_of(rank)));
   return nodes;
+}
+
+void Job::renew_kernels() {
+  workspace_.reset();
+  kernels_.reset();
+  kernels_ = kernels::make_kernels(device(), threads_);
+  workspace_ = std::make_unique<runtime::KernelWorkspace>(*kernels_);
 }
 
 void Job::open_folder() {

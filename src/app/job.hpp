@@ -56,6 +56,10 @@ class Job {
   measure::ReserveMeter& reserve() { return reserve_; }
   int threads() const { return threads_; }
 
+  /// Kernels without what they keep per shape: what was measured and searched holds memory that training does
+  /// not need. References to the old ones end.
+  void renew_kernels();
+
   void pat(std::string_view action) { context_.watchdog->pat(action); }
   void pat_beside(std::string_view action) { context_.watchdog->pat_beside(action); }
   /// Signals of this rank, touch files (rank 0).

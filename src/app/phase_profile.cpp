@@ -138,9 +138,9 @@ ProfilePhase profile_phase(Job& job, const Data* data) {
   const auto earlier_links = links_to_compare_with(job, earlier ? &earlier->profile.hardware : nullptr);
   job.log().info("\nProfile");
   Requests requests(job);
-  auto outcome = measure::measure_all(
-      job.world(), job.device(), job.kernels(), request, options_of(job, request, requests),
-      earlier ? std::move(*earlier) : measure::Measured{}, job.reserve(), job.log());
+  auto outcome =
+      measure::measure_all(job.world(), job.device(), request, options_of(job, request, requests),
+                           earlier ? std::move(*earlier) : measure::Measured{}, job.reserve(), job.log());
   note_link_conditions(job, earlier_links, outcome.measured.profile.hardware);
   job.log().info(measure::outcome_report(outcome));
   job.world().agree("write profile.h5", [&] {

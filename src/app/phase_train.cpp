@@ -8,6 +8,7 @@
 #include "app/phases.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "device/topology.hpp"
 #include "store/checkpoint_folder.hpp"
 #include "store/checkpoint_probe.hpp"
 
@@ -157,6 +158,7 @@ void set_figures(Job& job, const Data& data, const plan::Plan& plan, const runti
 
 core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, const Before& before) {
   const auto from = resume_point(job);
+  job.renew_kernels();
   const runtime::TrainJob train{.deck = job.deck(),
                                 .model = job.model(),
                                 .plan = plan,
@@ -180,7 +182,7 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
                                 .memory_bytes = job.cluster().memory_bytes,
                                 .note = [&job](const store::MetricsLine& line) { note(job, line); },
                                 .log = job.log()};
-  measure::give_back_free_memory();
+  device::give_back_free_memory();
   measure::forget_peak_resident();
   job.log().info("\nTraining");
   note(job, "training", from ? "goes on from " + from->filename().string() : "begins");

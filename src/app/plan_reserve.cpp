@@ -25,6 +25,7 @@ std::vector<Held> held_by_ranks(const plan::Plan& plan, Job& job) {
     const auto table = core::table_of(plan.forms, shape.ranks, shape.nodes, shape.per_node);
     const bool formed = group.traffic != comm::TrafficClass::pipeline;
     const bool windows = formed && (table.uses(core::Form::shared) || table.uses(core::Form::hierarchical));
+    if (!formed) continue;  // messages alone keep next to nothing
     for (const int rank : group.ranks) {
       auto& mine = held[static_cast<size_t>(rank)];
       ++mine.groups;

@@ -2,6 +2,7 @@
 // Batch systems limit memory by control groups, of which two versions are in use, and the tightest limit may
 // sit on any ancestor.
 
+#include <dlfcn.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -115,6 +116,12 @@ HostTopology detail::plain_topology() {
   host.cores = allowed_cores();
   host.available_bytes = available_host_memory();
   return host;
+}
+
+void give_back_free_memory() {
+  // Not every C library has it.
+  using Trim = int (*)(size_t);
+  if (auto* trim = reinterpret_cast<Trim>(dlsym(RTLD_DEFAULT, "malloc_trim"))) trim(0);
 }
 
 }  // namespace galvatron::device

@@ -38,4 +38,8 @@ namespace detail {
 HostTopology plain_topology();
 }  // namespace detail
 
+/// Gives memory that was freed back to the system, where the C library can: what is resident afterwards is in
+/// use.
+void give_back_free_memory();
+
 }  // namespace galvatron::device

@@ -9,6 +9,7 @@
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "device/topology.hpp"
+#include "kernels/kernels.hpp"
 #include "measure/counters.hpp"
 #include "measure/profile_report.hpp"
 
@@ -185,9 +186,8 @@ Measured begin_with(comm::World& world, const device::Device& device, const Requ
 
 }  // namespace
 
-Outcome measure_all(comm::World& world, device::Device& device, kernels::Kernels& kernels,
-                    const Request& request, const Options& options, Measured earlier, ReserveMeter& meter,
-                    core::Log& log) {
+Outcome measure_all(comm::World& world, device::Device& device, const Request& request,
+                    const Options& options, Measured earlier, ReserveMeter& meter, core::Log& log) {
   meter.mark("program");
   Outcome outcome;
   auto& measured = outcome.measured;
@@ -198,12 +198,19 @@ Outcome measure_all(comm::World& world, device::Device& device, kernels::Kernels
     options.keep(measured);
   };
   hooks.progress = [&log](const std::string& text) { log.info("profile: " + text); };
-  Parts parts(world, device, kernels, options, hooks, measured, log);
+  // They keep something for every shape they saw, which training does not need: they end with the
+  // measurement.
+  auto kernels = kernels::make_kernels(device, request.threads);
+  Parts parts(world, device, *kernels, options, hooks, measured, log);
   play(parts, request, meter, outcome);
-  meter.mark("kernels, what was measured");
+  kernels.reset();
+  const bool host = device.kind() == device::DeviceKind::cpu;
+  if (host) measure_reserve_units(world, device, measured.profile.hardware);
+  meter.mark("what was measured");
+  device::give_back_free_memory();
+  meter.settle();
+  if (host) meter.add("kernels of a plan", measure_plan_kernels(device, request.threads, request.layers));
   store_reserve(world, meter, measured.profile.hardware);
-  if (device.kind() == device::DeviceKind::cpu)
-    measure_reserve_units(world, device, measured.profile.hardware);
   const auto missing = world.broadcast(parts.counters_missing(), 0);
   measured.profile.hardware.conditions["counters"] = missing.empty() ? "hardware events" : missing;
   outcome.counters = parts.counted();

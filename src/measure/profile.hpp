@@ -56,9 +56,8 @@ struct Outcome {
 /// Measures what `earlier` does not say about these ranks and this model. `meter` may have marks of its own
 /// already, the same ones on every rank; what the process holds when this begins goes into "program". Throws
 /// core::AgreedError when a link delivers wrong data. Collective.
-Outcome measure_all(comm::World& world, device::Device& device, kernels::Kernels& kernels,
-                    const Request& request, const Options& options, Measured earlier, ReserveMeter& meter,
-                    core::Log& log);
+Outcome measure_all(comm::World& world, device::Device& device, const Request& request,
+                    const Options& options, Measured earlier, ReserveMeter& meter, core::Log& log);
 
 /// The hardware report, what the budget covered, counters, and ranks whose layers are slow.
 std::string outcome_report(const Outcome& outcome);

@@ -1,7 +1,6 @@
 // Resident, not virtual, bytes: libraries reserve far more than they touch.
 #include "measure/reserve.hpp"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,8 +10,12 @@
 #include <utility>
 
 #include "comm/background.hpp"
+#include "device/topology.hpp"
+#include "kernels/kernels.hpp"
 #include "measure/collective_call.hpp"
 #include "measure/gather.hpp"
+#include "program/lower.hpp"
+#include "runtime/kernel_args.hpp"
 
 namespace galvatron::measure {
 
@@ -34,12 +37,6 @@ int64_t peak_resident_bytes() {
 
 void forget_peak_resident() {
   std::ofstream("/proc/self/clear_refs") << "5";
-}
-
-void give_back_free_memory() {
-  // Not every C library has it.
-  using Trim = int (*)(size_t);
-  if (auto* trim = reinterpret_cast<Trim>(dlsym(RTLD_DEFAULT, "malloc_trim"))) trim(0);
 }
 
 ReserveMeter::ReserveMeter(std::function<int64_t()> resident) : resident_(std::move(resident)) {}
@@ -74,8 +71,6 @@ int64_t ReserveMeter::total() const {
 }
 
 void store_reserve(comm::World& world, ReserveMeter& meter, cost::HardwareProfile& profile) {
-  give_back_free_memory();
-  meter.settle();
   const auto totals = world.all_gather(meter.total());
   const auto fullest = static_cast<size_t>(std::max_element(totals.begin(), totals.end()) - totals.begin());
   std::vector<double> mine;
@@ -89,42 +84,85 @@ void store_reserve(comm::World& world, ReserveMeter& meter, cost::HardwareProfil
     profile.reserve_parts[part] = static_cast<int64_t>(all[fullest][at++]);
 }
 
+namespace {
+
+/// The growth of this process while `body` runs.
+int64_t growth(const std::function<void()>& body) {
+  device::give_back_free_memory();
+  const auto before = resident_bytes();
+  body();
+  return std::max<int64_t>(resident_bytes() - before, 0);
+}
+
+/// Talk as long as a training step's: everything that passes it touches what there is.
+class Talk {
+ public:
+  explicit Talk(device::Device& device) : in_(device, bytes), out_(device, bytes) {
+    std::memset(in_.data(), 0, bytes);
+    std::memset(out_.data(), 0, bytes);
+  }
+
+  void collectives(comm::Communicator& group) {
+    const auto elements = elements_for(bytes / 2, group.size());
+    for (const auto kind : kinds) call(group, kind, in_.data(), out_.data(), elements);
+  }
+
+  static constexpr core::CollectiveKind kinds[] = {core::CollectiveKind::all_reduce,
+                                                   core::CollectiveKind::all_gather,
+                                                   core::CollectiveKind::reduce_scatter};
+
+ private:
+  static constexpr int64_t bytes = 1 << 20;  // more than passes through shared memory at once
+  device::Buffer in_, out_;
+};
+
+}  // namespace
+
 void measure_reserve_units(comm::World& world, device::Device& device, cost::HardwareProfile& profile) {
-  constexpr int64_t bytes = 1 << 20;  // more than passes through shared memory at once
-  const device::Buffer in(device, bytes), out(device, bytes);
-  std::memset(in.data(), 0, bytes);
-  std::memset(out.data(), 0, bytes);
   std::vector<int> neighbours;
   for (int r = 0; r < world.size(); ++r)
     if (world.node_of(r) == world.node()) neighbours.push_back(r);
   const auto members = static_cast<int64_t>(neighbours.size());
   std::vector<int64_t> units = {0, 0, 0};
   if (members > 1) {
-    const auto talk = [&](comm::Communicator& group) {
-      const auto elements = elements_for(bytes / 2, members);
-      for (const auto kind : {core::CollectiveKind::all_reduce, core::CollectiveKind::all_gather})
-        call(group, kind, in.data(), out.data(), elements);
-    };
+    Talk talk(device);
     core::FormTable shared;
-    for (const auto kind : {core::CollectiveKind::all_reduce, core::CollectiveKind::all_gather})
-      shared.rows.push_back({kind, 0, core::Form::shared});
-    const auto before = resident_bytes();
-    const auto first = world.make_communicator(neighbours, comm::TrafficClass::layer);
-    const auto second = world.make_communicator(neighbours, comm::TrafficClass::layer);
-    talk(*first);
-    talk(*second);
-    const auto direct = resident_bytes();
-    units[0] = std::max<int64_t>(direct - before, 0) / 2;
-    const auto windowed = world.make_communicator(neighbours, comm::TrafficClass::layer, shared);
-    talk(*windowed);
-    const auto shown = resident_bytes();
-    units[1] = std::max<int64_t>(shown - direct - units[0], 0) / members;
+    for (const auto kind : Talk::kinds) shared.rows.push_back({kind, 0, core::Form::shared});
+    // What the first group touches, later ones use again.
+    constexpr int64_t groups = 4;
+    std::vector<std::unique_ptr<comm::Communicator>> made;
+    const auto make = [&](const core::FormTable& forms) -> comm::Communicator& {
+      return *made.emplace_back(world.make_communicator(neighbours, comm::TrafficClass::layer, forms));
+    };
+    talk.collectives(make({}));
+    units[0] = growth([&] {
+                 for (int64_t i = 0; i < groups; ++i) talk.collectives(make({}));
+               }) /
+               groups;
+    units[1] = growth([&] {
+                 for (int64_t i = 0; i < groups; ++i) talk.collectives(make(shared));
+               }) /
+               groups / members;
     comm::Background thread;
-    thread.wait(thread.submit([&] { talk(*first); }));
-    units[2] = std::max<int64_t>(resident_bytes() - shown, 0);
+    units[2] = growth([&] { thread.wait(thread.submit([&] { talk.collectives(*made.front()); })); });
   }
   world.all_reduce(std::span<int64_t>(units), comm::ReduceOp::max);
   profile.reserve_units = {units[0], units[1], units[2]};
+}
+
+int64_t measure_plan_kernels(device::Device& device, int32_t threads, const std::vector<LayerCase>& layers) {
+  std::unique_ptr<kernels::Kernels> kernels;
+  return growth([&] {
+    kernels = kernels::make_kernels(device, threads);
+    const runtime::KernelWorkspace workspace(*kernels);
+    std::vector<spec::LayerSpec> seen;
+    for (const auto& [layer, context] : layers) {
+      if (std::find(seen.begin(), seen.end(), layer) != seen.end()) continue;
+      seen.push_back(layer);
+      program::lower(layer, context, workspace);
+    }
+    device::give_back_free_memory();
+  });
 }
 
 }  // namespace galvatron::measure

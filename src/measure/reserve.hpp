@@ -11,6 +11,7 @@
 #include "comm/world.hpp"
 #include "cost/profile.hpp"
 #include "device/device.hpp"
+#include "measure/worklist.hpp"
 
 namespace galvatron::measure {
 
@@ -23,10 +24,6 @@ int64_t peak_resident_bytes();
 /// Starts a new peak (Linux: /proc/self/clear_refs); where that is not allowed the old one stays.
 void forget_peak_resident();
 
-/// Gives memory that was freed back to the system, where the C library can: what is resident afterwards is in
-/// use.
-void give_back_free_memory();
-
 /// Itemises growth: each mark names what has come since the last one.
 class ReserveMeter {
  public:
@@ -35,6 +32,8 @@ class ReserveMeter {
 
   /// Adds the growth since the last mark (never negative) to `part`. The first mark takes all there is.
   void mark(const std::string& part);
+  /// Adds what was measured apart.
+  void add(const std::string& part, int64_t bytes) { parts_[part] += bytes; }
   /// Forgets growth since the last mark: buffers that the caller itself holds at this moment.
   void skip();
   /// Takes off the last marks what was given back since: the sum is what is resident now, but for buffers
@@ -57,8 +56,12 @@ class ReserveMeter {
 /// Collective.
 void store_reserve(comm::World& world, ReserveMeter& meter, cost::HardwareProfile& profile);
 
-/// Sets `profile.reserve_units`: the growth of this process, largest of the ranks, for a group of ranks, for
-/// each member of one that talks through shared memory, and for a thread that talks. Collective.
+/// Sets `profile.reserve_units`: the growth of this process, largest of the ranks, for a group of ranks
+/// that does collectives, for each member of one that talks through shared memory, and for a thread that
+/// talks. Collective.
 void measure_reserve_units(comm::World& world, device::Device& device, cost::HardwareProfile& profile);
+
+/// The growth of this process by kernels that have prepared for one case of each layer: a plan's.
+int64_t measure_plan_kernels(device::Device& device, int32_t threads, const std::vector<LayerCase>& layers);
 
 }  // namespace galvatron::measure

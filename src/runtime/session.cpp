@@ -10,6 +10,7 @@
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/half.hpp"
+#include "device/topology.hpp"
 #include "runtime/kernel_args.hpp"
 #include "runtime/optimizer.hpp"
 #include "runtime/snapshot.hpp"
@@ -87,6 +88,8 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
   }
   if (options.trace_steps > 0) start_trace(options.trace_steps);
   restore();
+  // What lowering left behind: else it would stay beside the arena for the whole of training.
+  device::give_back_free_memory();
 }
 
 void Session::start_trace(int64_t steps) {

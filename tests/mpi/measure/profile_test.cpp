@@ -92,7 +92,7 @@ struct Bench : Live {
   core::SilentLog log;
 
   Outcome measure(const Request& request, const Options& options, Measured earlier = {}) {
-    return measure_all(*world, *device, *kernels, request, options, std::move(earlier), meter, log);
+    return measure_all(*world, *device, request, options, std::move(earlier), meter, log);
   }
 };
 
