@@ -11,6 +11,7 @@
 #include "app/build_info.hpp"
 #include "app/failure.hpp"
 #include "app/ranks.hpp"
+#include "app/terminal.hpp"
 #include "app/verbs.hpp"
 #include "comm/guard.hpp"
 #include "core/format.hpp"
@@ -119,7 +120,8 @@ void check_processor(Console& console) {
 int run(const std::vector<std::string>& words, const std::vector<Verb>& table) {
   CommandLine line = parse_command_line(words);
   const Verb* verb = find_verb(line.verb, table);
-  Console console(std::cout, std::cerr, line.verbosity, launcher_rank() == 0 ? Speaker::yes : Speaker::no);
+  Console console(std::cout, std::cerr, line.verbosity, launcher_rank() == 0 ? Speaker::yes : Speaker::no,
+                  terminal_of_this_process());
   if (const auto text = document(line, verb, table)) {
     console.print(*text);
     return static_cast<int>(ExitCode::finished);

@@ -47,6 +47,7 @@ CommandLine parse_command_line(const std::vector<std::string>& words) {
   auto* out_option = parser.add_option("--out", line.out)->take_last();
   auto* resume_option = parser.add_option("--resume", resume)->take_last();
   parser.add_flag("--overwrite", line.overwrite);
+  parser.add_flag("--log", line.log);
   const std::vector<CLI::Option*> of_some_verbs = {
       parser.add_flag("--space", line.space),     parser.add_option("--html", line.html),
       parser.add_option("--to", line.to),         parser.add_option("--checkpoint", line.checkpoint),

@@ -16,6 +16,7 @@ struct CommandLine {
   std::vector<std::string> inputs;     ///< further files, of verbs that take them
   std::vector<std::string> overrides;  ///< "section.key=VALUE"; --out and --resume are among them
   bool overwrite = false;
+  bool log = false;               ///< a log file of every rank
   bool space = false;             ///< show the decision tree instead of the file
   std::string html;               ///< where to write the report of a run folder
   std::string out;                ///< --out as it stands

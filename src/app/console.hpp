@@ -1,6 +1,9 @@
 #pragma once
 // The only voice of the program: stdout and stderr of rank 0.
 
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <iosfwd>
 #include <mutex>
 #include <set>
@@ -14,10 +17,17 @@ namespace galvatron::app {
 
 enum class Speaker { yes, no };
 
+/// What a terminal behind the streams can do; nothing where they go to a file or another program.
+struct Terminal {
+  bool bar = false;     ///< a line may be written again and again
+  bool colour = false;  ///< warnings and errors stand out
+};
+
 /// Rank 0 speaks, all others are silent. Safe from any thread.
 class Console final : public core::Log {
  public:
-  Console(std::ostream& out, std::ostream& err, Verbosity verbosity, Speaker speaker);
+  Console(std::ostream& out, std::ostream& err, Verbosity verbosity, Speaker speaker, Terminal terminal = {});
+  ~Console() override;
 
   Speaker speaker() const { return speaker_; }
   void set_speaker(Speaker speaker) { speaker_ = speaker; }
@@ -31,11 +41,29 @@ class Console final : public core::Log {
   /// What went wrong, to stderr.
   void error(std::string_view text);
 
+  /// On a terminal only: "step 12/200" behind a bar, in a line that the next output takes away. Shown a few
+  /// times a second at most.
+  void bar(int64_t done, int64_t total, std::string_view what);
+  /// Takes the bar away.
+  void end_bar();
+
+  /// From now on everything that this rank has to say goes to `file` too, with the seconds since this call,
+  /// whoever speaks and whatever the verbosity. Throws core::UserError (environment).
+  void keep_log(const std::filesystem::path& file);
+
  private:
+  void to_log(std::string_view kind, std::string_view text);
+  void clear_bar();
+  std::string marked(std::string_view mark) const;
+
   std::ostream& out_;
   std::ostream& err_;
   Verbosity verbosity_;
   Speaker speaker_;
+  Terminal terminal_;
+  bool bar_shown_ = false;
+  double bar_time_ = 0, log_begin_ = 0;
+  std::ofstream log_;
   std::mutex mutex_;
   std::set<std::string, std::less<>> warned_;
 };

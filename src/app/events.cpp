@@ -60,6 +60,11 @@ void note_trial(Job& job, int64_t number, const Trial& trial) {
   note(job, line.integer("number", number).number("step_s", trial.measured_seconds));
 }
 
+void note_exit(const std::filesystem::path& folder, core::ExitCode code, core::Log& log) {
+  auto line = store::event_line(0, "exit", "the verb ended");
+  append_event(store::RunPaths{folder}.events(), line.integer("exit", static_cast<int64_t>(code)), log);
+}
+
 void note_failure(const std::filesystem::path& folder, core::ExitCode code, std::string_view text,
                   core::Log& log) {
   auto line = store::event_line(0, code == core::ExitCode::requeue ? "stopped" : "failure", text);

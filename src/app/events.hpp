@@ -27,6 +27,9 @@ void note_search(Job& job, const search::SearchResult& found);
 /// What a trial measured of plan `number` of the search's best.
 void note_trial(Job& job, int64_t number, const Trial& trial);
 
+/// That a verb ended in order: an attempt without such a line, a failure or an end was killed.
+void note_exit(const std::filesystem::path& folder, core::ExitCode code, core::Log& log);
+
 /// How a verb ended that threw.
 void note_failure(const std::filesystem::path& folder, core::ExitCode code, std::string_view text,
                   core::Log& log);

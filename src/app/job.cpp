@@ -173,6 +173,9 @@ void Job::open_folder() {
     run_id_ = folder_->id();
   });
   run_id_ = world().broadcast(run_id_, 0);
+  world().agree("open the log files", [&] {
+    if (context_.line.log) log().keep_log(paths_.log(world().rank()));
+  });
   finished_ = world().broadcast(finished_ ? "finished" : "", 0) == "finished";
 }
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "app/build_info.hpp"
+#include "app/end_figures.hpp"
 #include "app/end_table.hpp"
 #include "app/events.hpp"
 #include "app/phases.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "device/topology.hpp"
+#include "store/checkpoint.hpp"
 #include "store/checkpoint_folder.hpp"
 #include "store/checkpoint_probe.hpp"
 
@@ -129,6 +131,18 @@ void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& repo
                           seconds(report.checkpoint_seconds)));
 }
 
+/// Where the bar stands: the trainer asks for requests before every step.
+struct Shown {
+  int64_t step = 0, end = 0;
+};
+
+Shown shown_from(Job& job, const std::optional<std::filesystem::path>& from) {
+  const auto& train = job.deck().train;
+  Shown shown{0, train.stop_after > 0 ? std::min(train.stop_after, train.steps) : train.steps};
+  if (from && job.world().rank() == 0) shown.step = store::read_state(*from).step;
+  return shown;
+}
+
 /// How far the run has come.
 void set_progress(Result& result, const runtime::TrainReport& report) {
   result.set("steps", report.steps);
@@ -159,6 +173,7 @@ void set_figures(Job& job, const Data& data, const plan::Plan& plan, const runti
 core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, const Before& before) {
   const auto from = resume_point(job);
   job.renew_kernels();
+  Shown shown = shown_from(job, from);
   const runtime::TrainJob train{.deck = job.deck(),
                                 .model = job.model(),
                                 .plan = plan,
@@ -175,7 +190,11 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
                                 .build_text = version_json(),
                                 .io = writable_way(job),
                                 .resume_from = from,
-                                .requests = [&job] { return job.take_requests(); },
+                                .requests =
+                                    [&job, &shown] {
+                                      job.log().bar(shown.step++, shown.end, "step");
+                                      return job.take_requests();
+                                    },
                                 .seconds_left = [&job] { return job.seconds_left(); },
                                 .pat = [&job](std::string_view action) { job.pat(action); },
                                 .pat_beside = [&job](std::string_view action) { job.pat_beside(action); },
@@ -186,7 +205,9 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
   measure::forget_peak_resident();
   job.log().info("\nTraining");
   note(job, "training", from ? "goes on from " + from->filename().string() : "begins");
+  CostMeter cost(job);
   auto report = runtime::train(train);
+  job.log().end_bar();
   if (report.steps == report.resumed_from) {
     job.log().info(core::format("the checkpoint has reached step {} already: nothing to do", report.steps));
     set_progress(job.context().result, report);
@@ -200,6 +221,7 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
   const auto predicted = predicted_peak(plan, most_of_stages(job.world(), plan, report.copy_bytes));
   note_end(job, report, sections, peaks);
   show_end(job, plan, report, sections, peak, predicted, before.peak_flops);
+  cost.report(static_cast<double>((report.steps - report.resumed_from) * plan.batch * job.model().seq));
 
   set_figures(job, data, plan, report, peak, predicted);
   return report.stopped == runtime::StopReason::requeue ? core::ExitCode::requeue : core::ExitCode::finished;

@@ -24,8 +24,10 @@ struct RunFolderInUse {
   std::filesystem::path path;
   std::filesystem::path own;  ///< empty until this job may write to it
 
-  void report(Console& console) const {
-    if (!own.empty()) write_report(own, console);
+  void report(core::ExitCode code, Console& console) const {
+    if (own.empty()) return;
+    note_exit(own, code, console);
+    write_report(own, console);
   }
   void report_failure(core::ExitCode code, const std::string& text, Console& console,
                       ProfileUse profile = ProfileUse::read) const {
@@ -75,7 +77,7 @@ core::ExitCode play_on_ranks(const Verb& verb, const CommandLine& line, Console&
   auto code = core::ExitCode::finished;
   try {
     code = play(ranks, verb, line, console, result, folder);
-    if (world.rank() == 0) folder.report(console);
+    if (world.rank() == 0) folder.report(code, console);
   } catch (...) {
     const Failure failure = describe(std::current_exception(), world.size());
     if (failure.reach == Reach::local) {

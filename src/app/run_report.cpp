@@ -85,8 +85,37 @@ void read_profile(const store::RunPaths& paths, report::RunValues& values) {
 /// Events that are parts of others, for the pictures only.
 bool is_part(const std::string& kind) {
   return kind == "candidate" || kind == "restricted" || kind == "trial" || kind == "section" ||
-         kind == "memory";
+         kind == "memory" || kind == "exit";
 }
+
+/// How the attempts of a run ended: one that says nothing before the next one begins was killed.
+class Attempts {
+ public:
+  /// An event that the page should list before this one.
+  std::optional<report::Event> take(const store::JsonLine& line, const std::string& kind) {
+    std::optional<report::Event> lost;
+    if (kind == "attempt") {
+      if (open_)
+        lost = report::Event{line.number("time"), last_step_, "lost",
+                             "the attempt before ended without a word: it was killed, or its node was lost"};
+      lost_ += open_ ? 1 : 0;
+      ++attempts_;
+      open_ = true;
+    }
+    if (kind == "failure") ++failures_;
+    if (kind == "failure" || kind == "stopped" || kind == "end" || kind == "exit") open_ = false;
+    last_step_ = static_cast<int64_t>(line.number("step"));
+    return lost;
+  }
+  std::string text() const {
+    return core::format("{}, of which {} failed and {} were killed", attempts_, failures_, lost_);
+  }
+  int64_t count() const { return attempts_; }
+
+ private:
+  int64_t attempts_ = 0, failures_ = 0, lost_ = 0, last_step_ = 0;
+  bool open_ = false;
+};
 
 report::Candidate candidate_of(const store::JsonLine& line) {
   return {.outline = line.text("plan"),
@@ -119,8 +148,10 @@ void read_attempt(const store::JsonLine& line, report::RunValues& values, std::v
 /// Events in their order: a later attempt replaces what it does again.
 std::vector<report::Fact> read_events(const store::RunPaths& paths, report::RunValues& values) {
   std::vector<report::Fact> head;
+  Attempts attempts;
   for (const auto& line : store::read_json_lines(paths.events(), most_events).lines) {
     const auto kind = line.text("event");
+    if (const auto lost = attempts.take(line, kind)) values.events.push_back(*lost);
     if (kind == "attempt") read_attempt(line, values, head);
     if (kind == "training") values.ending.reset();
     if (kind == "search") values.candidates.clear(), values.restricted.clear();
@@ -141,6 +172,7 @@ std::vector<report::Fact> read_events(const store::RunPaths& paths, report::RunV
       values.events.push_back(
           {line.number("time"), static_cast<int64_t>(line.number("step")), kind, line.text("text")});
   }
+  if (attempts.count() > 1) head.push_back({"attempts", attempts.text()});
   return head;
 }
 

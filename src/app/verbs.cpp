@@ -16,6 +16,7 @@ const char* const usage_options =
     "  --out DIR                  the run folder (run.out)\n"
     "  --resume auto|never|PATH   where to go on from (train.resume)\n"
     "  --overwrite                allow another run's folder to be used\n"
+    "  --log                      a log file of every rank, log/rank-N.log in the run folder\n"
     "  -q, --quiet                results, warnings and errors only\n"
     "  -v, --verbose              say more\n";
 

@@ -50,11 +50,13 @@ class Journey:
     def out(self, name):
         return os.path.join(self.folder, name)
 
-    def start(self, ranks, verb, words, deck=DECK):
+    def command(self, ranks, verb, words, deck=DECK):
         launch = [self.mpiexec, "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
-        return subprocess.Popen(launch + [self.program, verb] + ([deck] if deck else []) + words, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, errors="backslashreplace",
-                                start_new_session=True)
+        return launch + [self.program, verb] + ([deck] if deck else []) + words
+
+    def start(self, ranks, verb, words, deck=DECK):
+        return subprocess.Popen(self.command(ranks, verb, words, deck), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, errors="backslashreplace", start_new_session=True)
 
     def finish(self, job, seconds=60):
         try:

@@ -6,8 +6,10 @@ what is wrong and ends with 1, or with 0.
 """
 import os
 import re
+import shlex
 import shutil
 import signal
+import subprocess
 
 from journey import main
 from search_journeys import search_ranks, search_stops
@@ -100,6 +102,7 @@ def killed(j):
     j.reported("run", ["Loss over steps"])
     last = j.last_checkpoint_step("run")
     j.run(2, run + [f"train.stop_after={last + 20}"], texts=[f"resumed_from={last} "])
+    j.reported("run", ["it was killed, or its node was lost", "2, of which 0 failed and 1 were killed"])
 
 
 def hanging(j):
@@ -117,6 +120,7 @@ def hanging(j):
     last = j.last_checkpoint_step("run")
     j.run(2, run + [f"train.stop_after={last + 20}"], texts=[f"resumed_from={last} ", "is now failure-1.txt"])
     j.require_files("run", ["failure-1.txt"])
+    j.reported("run", ["2, of which 1 failed and 0 were killed"])
 
 
 def signals(j):
@@ -244,6 +248,33 @@ def damage(j):
     j.run(1, run, code=6, texts=["no checkpoint", "step-000010.h5", "repair or remove them"])
 
 
+def watched(j):
+    """A bar on a terminal alone, no colour with NO_COLOR, a log of every rank, energy and counters or why not."""
+    def on_terminal(ranks, words, more):
+        quoted = " ".join(shlex.quote(w) for w in ["env", *more, "TERM=xterm", *j.command(ranks, "train", words)])
+        done = subprocess.run(["script", "-qec", quoted, "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True)
+        text = done.stdout.decode()
+        if done.returncode != 0:
+            j.problems.append(f"on a terminal: exit {done.returncode}\n{text}")
+        return text
+
+    run = ["--out", j.out("run"), "plan.tp=2", "--log"]
+    text = j.run(2, run + ["train.stop_after=10"], texts=["energy: ", "counters, all ranks: ", "J per token|n/a: .*: "])
+    if "\x1b" in text:
+        j.problems.append(f"control characters where nobody watches:\n{text!r}")
+    j.run(2, run, texts=["log of an earlier attempt is now log-1"])
+    for rank in (0, 1):
+        with open(j.file("run", "log-1", f"rank-{rank}.log")) as file:
+            j.need(file.read(), [r"\d  galvatron: 2 ranks", r"step +10/", "last checkpoint: "])
+    for ranks in (1, 2):
+        text = on_terminal(ranks, ["--out", j.out(f"seen{ranks}"), f"plan.tp={ranks}"], ["NO_COLOR=1"])
+        j.need(text, [r"\r\x1b\[K\[#*\.*\] step \d+/20", "RESULT verb=train"])
+        if "\x1b[3" in text:
+            j.problems.append(f"colours with NO_COLOR:\n{text!r}")
+    if "\x1b" in on_terminal(1, ["--out", j.out("quiet"), "plan.pp=1", "--quiet"], []):
+        j.problems.append("a bar with --quiet")
+
+
 def two_jobs(j):
     job = j.start(2, "train", ["--out", j.out("run")] + LONG)
     if j.started(job, "run", 5):
@@ -365,7 +396,7 @@ CASES = {"resume" + name: lambda j, plan=name: resume(j, plan) for name in PLANS
     "killed": killed, "hanging": hanging, "signals": signals, "early_signals": early_signals,
     "profile_stops": profile_stops, "search_ranks": search_ranks, "search_stops": search_stops, "touch_files": touch_files,
     "time_limit": time_limit, "refusals": refusals, "damage": damage, "two_jobs": two_jobs, "formats": formats,
-    "broken_data": broken_data, "evaluation": evaluation, "generation": generation, "memory": memory, "quickstart": quickstart,
+    "broken_data": broken_data, "evaluation": evaluation, "generation": generation, "memory": memory, "watched": watched, "quickstart": quickstart,
 }
 
 
