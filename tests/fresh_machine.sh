@@ -31,6 +31,7 @@ finish() {
   fi
 }
 trap finish EXIT
+chmod 755 "$tree" # it is the root folder of the users in it
 
 echo "== a bare $suite from $mirror in $tree"
 debootstrap --variant=minbase --include=ca-certificates "$suite" "$tree" "$mirror" >"$tree.log" 2>&1 || {
