@@ -146,7 +146,7 @@ def chain_ends(j):
     if not step or int(step.group(1)) not in j.checkpoint_steps("few"):
         j.problems.append(f"the step to go on from is not that of a checkpoint:\n{text}")
     words = [DECK, "--out", j.out("none"), "train.walltime=1 ms"]
-    j.play("chain", words, ["stopped in the profile", "not queued again: the newest checkpoint is still of step 0"],
+    j.play("chain", words, ["stopped (in the profile|while the data were read)", "not queued again: the newest checkpoint is still of step 0"],
            "FAILED", 75)
 
 
