@@ -30,8 +30,8 @@ def search_ranks(j):
 
 def search_stops(j):
     """A search that is stopped by a signal, by STOP or by the time limit goes on where it was, to the same plan."""
-    asked = ELSEWHERE + ["cluster.nodes=4", "cluster.ranks_per_node=8", "cluster.memory=140 MiB", "model.layers=24",
-                         "search.batch=[32, 48]"]
+    asked = ELSEWHERE + ["cluster.nodes=8", "cluster.ranks_per_node=8", "cluster.memory=140 MiB", "model.layers=48",
+                         "search.batch=[64, 96, 128, 192]"]
     run = ["--out", j.out("run")] + asked
     kept = j.file("run", "search.kept")
 
