@@ -15,6 +15,10 @@ void append_clipped(std::vector<Run>& runs, Run run, int64_t begin, int64_t end)
 
 }  // namespace
 
+std::string tensor_name(const Parameter& parameter, const std::string& layer) {
+  return (parameter.owner.empty() ? layer : parameter.owner) + "." + parameter.name;
+}
+
 std::vector<Run> runs_of(const ParameterGroup& group, int64_t begin, int64_t end) {
   std::vector<Run> runs;
   for (size_t i = 0; i < group.parameters.size(); ++i) {

@@ -3,6 +3,7 @@
 // checkpoints walk.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "program/program.hpp"
@@ -15,6 +16,9 @@ struct Run {
   int32_t parameter = 0;  ///< index in the group
   int64_t local = 0, global = 0, count = 0;
 };
+
+/// The whole tensor that a parameter of `layer` is a piece of: its own, or the one that it shares.
+std::string tensor_name(const Parameter& parameter, const std::string& layer);
 
 /// The runs of [begin, end) of a group's flat buffer, ascending; padding is left out.
 std::vector<Run> runs_of(const ParameterGroup& group, int64_t begin, int64_t end);

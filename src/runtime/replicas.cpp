@@ -50,7 +50,7 @@ class Copies {
   void add(const std::string& layer, const program::ParameterGroup& group, const GroupAddresses& at) {
     const auto first = program::runs_of(group, 0, group.elements).front();
     const auto& parameter = group.parameters[static_cast<size_t>(first.parameter)];
-    const auto name = (parameter.owner.empty() ? layer : parameter.owner) + "." + parameter.name;
+    const auto name = program::tensor_name(parameter, layer);
     for (const auto& held : held_of(group, at)) {
       if (held.data == nullptr) continue;  // SGD without momentum has no moments
       const auto found = numbers_.find(held.prefix + name + held.suffix);

@@ -75,7 +75,7 @@ std::vector<store::Piece> collect(Stage& stage, const spec::ModelSpec& model,
       for (const Slice& slice : slices(group, at.groups[g])) {
         for (const auto& run : program::runs_of(group, slice.begin, slice.begin + slice.count)) {
           const auto& p = group.parameters[static_cast<size_t>(run.parameter)];
-          const auto name = slice.prefix + (p.owner.empty() ? layer : p.owner) + "." + p.name + slice.suffix;
+          const auto name = slice.prefix + program::tensor_name(p, layer) + slice.suffix;
           const auto found = index.find(name);
           GALV_ASSERT(found != index.end(), name);
           const auto skip = (run.local - slice.begin) * core::size_of(group.accumulator());

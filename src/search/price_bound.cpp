@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "search/hull.hpp"
 #include "search/split.hpp"
 
 namespace galvatron::search {
@@ -98,20 +99,10 @@ void PriceBound::pick_multipliers() {
   std::vector<double> slopes;
   for (const int64_t slots : {counts.front(), counts.back()})
     for (const Kind& kind : kinds_) {
-      std::vector<std::pair<double, double>> points, hull;
+      std::vector<std::pair<double, double>> points;
       for (const Item& item : kind.items)
         points.emplace_back(item.persistent + static_cast<double>(slots) * item.saved, item.time);
-      std::sort(points.begin(), points.end());
-      const auto slope = [](const auto& a, const auto& b) {
-        return (a.second - b.second) / (b.first - a.first);
-      };
-      for (const auto& point : points) {
-        if (!hull.empty() && point.second >= hull.back().second) continue;
-        while (hull.size() > 1 && slope(hull[hull.size() - 2], hull.back()) <= slope(hull.back(), point))
-          hull.pop_back();
-        hull.push_back(point);
-      }
-      for (size_t i = 0; i + 1 < hull.size(); ++i) slopes.push_back(slope(hull[i], hull[i + 1]));
+      add_hull_slopes(std::move(points), slopes);
     }
   multipliers_ = spread(std::move(slopes), most_multipliers);
   multipliers_.push_back(0);

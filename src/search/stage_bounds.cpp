@@ -7,29 +7,14 @@
 #include <cmath>
 #include <limits>
 
+#include "search/hull.hpp"
+
 namespace galvatron::search {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 /// More bounds than these cost more than they save.
 constexpr size_t most_multipliers = 10, most_levels = 3;
-
-/// Nanoseconds per byte between neighbours on the lower hull of a layout's options.
-void add_hull_slopes(const std::vector<Option>& options, int32_t layout, std::vector<double>& slopes) {
-  std::vector<std::pair<double, double>> points, hull;  // bytes, time
-  for (const Option& option : options)
-    if (option.layout == layout)
-      points.emplace_back(static_cast<double>(option.bytes), static_cast<double>(option.time));
-  std::sort(points.begin(), points.end());
-  const auto slope = [](const auto& a, const auto& b) { return (a.second - b.second) / (b.first - a.first); };
-  for (const auto& point : points) {
-    if (!hull.empty() && point.second >= hull.back().second) continue;
-    while (hull.size() > 1 && slope(hull[hull.size() - 2], hull.back()) <= slope(hull.back(), point))
-      hull.pop_back();
-    hull.push_back(point);
-  }
-  for (size_t i = 0; i + 1 < hull.size(); ++i) slopes.push_back(slope(hull[i], hull[i + 1]));
-}
 
 int64_t alone(const Option& option) {
   return option.scratch[work] + option.scratch[gathered] + option.scratch[unreduced];
@@ -65,7 +50,13 @@ void StageBounds::pick_multipliers() {
   if (is_roomy()) return;
   std::vector<double> slopes;
   for (const auto& options : options_)
-    for (int32_t layout = 0; layout < layouts_; ++layout) add_hull_slopes(options, layout, slopes);
+    for (int32_t layout = 0; layout < layouts_; ++layout) {
+      std::vector<std::pair<double, double>> points;
+      for (const Option& option : options)
+        if (option.layout == layout)
+          points.emplace_back(static_cast<double>(option.bytes), static_cast<double>(option.time));
+      add_hull_slopes(std::move(points), slopes);
+    }
   std::sort(slopes.begin(), slopes.end());
   slopes.erase(std::unique(slopes.begin(), slopes.end()), slopes.end());
   const size_t stride = std::max<size_t>(1, (slopes.size() + most_multipliers - 1) / most_multipliers);
