@@ -3,8 +3,8 @@
 // group, for dk and dv. Both make the weights anew from the log-sum-exp. Workspace: per query and head Σ dout
 // · out.
 
-#include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/attention_16.hpp"
+#include "kernels/cuda/attention_operands.cuh"
 #include "kernels/cuda/attention_wide.cuh"
 #include "kernels/cuda/steps.hpp"
 
@@ -41,18 +41,6 @@ __device__ void put_tile(const AttentionDims& d, const Result<T>& to, int64_t sa
       if (column < d.head_dim) to.put(row, head * d.head_dim + column, sum[i][j]);
     }
   }
-}
-
-/// Log-sum-exp and delta of `rows` queries from `begin` on; 0 beyond the last.
-template <class T>
-__device__ void fetch_statistics(const BackwardOperands<T>& a, int64_t sample, int64_t head, int64_t begin,
-                                 int rows, float* lse, float* delta) {
-  const int r = static_cast<int>(threadIdx.x);
-  if (r >= rows) return;
-  const bool inside = begin + r < a.dims.positions;
-  const auto row = inside ? a.dims.row(sample, begin + r) : 0;
-  lse[r] = inside ? a.lse.row(row)[head] : 0.0F;
-  delta[r] = inside ? a.delta_of(row, head) : 0.0F;
 }
 
 /// Block: (tile of queries, sample, head). Shared: q, dout, k, v, slopes of the scores, lse, delta.

@@ -5,23 +5,11 @@
 #include <cmath>
 
 #include "kernels/cuda/attention_16.hpp"
-#include "kernels/cuda/attention_wide.cuh"
+#include "kernels/cuda/attention_operands.cuh"
 #include "kernels/cuda/warp_tiles.cuh"
 
 namespace galvatron::kernels::cuda {
 namespace {
-
-/// Log-sum-exp and delta of 64 queries from `begin` on; 0 beyond the last.
-template <class T>
-__device__ void fetch_statistics(const BackwardOperands<T>& a, int64_t sample, int64_t head, int64_t begin,
-                                 float* lse, float* delta) {
-  const int r = static_cast<int>(threadIdx.x);
-  if (r >= tile_rows) return;
-  const bool inside = begin + r < a.dims.positions;
-  const auto row = inside ? a.dims.row(sample, begin + r) : 0;
-  lse[r] = inside ? a.lse.row(row)[head] : 0.0F;
-  delta[r] = inside ? a.delta_of(row, head) : 0.0F;
-}
 
 template <int width, class T>
 __device__ void put_tile(const Lane& lane, const AttentionDims& d, const Result<T>& to, int64_t sample,
@@ -58,7 +46,7 @@ __global__ void __launch_bounds__(warp_threads) query_gradient_16_kernel(Backwar
   const auto key_end = end <= d.cover.query_begin ? 0 : d.cover.causal ? end : d.cover.key_end;
   fetch_tile16<width>(d, a.q, sample, head, begin, q, static_cast<T*>(nullptr));
   fetch_tile16<width>(d, a.dout, sample, head, begin, dout, static_cast<T*>(nullptr));
-  fetch_statistics(a, sample, head, begin, lse, delta);
+  fetch_statistics(a, sample, head, begin, tile_rows, lse, delta);
   float dq[width / 8][4] = {};
   for (int64_t key = 0; key < key_end; key += tile_rows) {
     __syncthreads();  // the tiles before are read
@@ -109,7 +97,7 @@ __global__ void __launch_bounds__(warp_threads) key_gradient_16_kernel(BackwardO
       __syncthreads();  // the tiles before are read
       fetch_tile16<width>(d, a.q, sample, head, query, q, turned_q);
       fetch_tile16<width>(d, a.dout, sample, head, query, dout, turned_dout);
-      fetch_statistics(a, sample, head, query, lse, delta);
+      fetch_statistics(a, sample, head, query, tile_rows, lse, delta);
       __syncthreads();
       float score[key_groups][4], slope[key_groups][4];
       warp_scores<width>(lane, k, q, score);

@@ -4,23 +4,14 @@
 
 #include <cmath>
 
-#include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/attention_16.hpp"
+#include "kernels/cuda/attention_operands.cuh"
 #include "kernels/cuda/attention_wide.cuh"
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/steps.hpp"
 
 namespace galvatron::kernels::cuda {
 namespace {
-
-template <class T>
-struct ForwardOperands {
-  AttentionDims dims;
-  Heads<T> q, k, v;
-  Result<T> out;
-  Matrix<float> lse;
-  int64_t tiles;  ///< of queries
-};
 
 /// What a thread knows of its rows; the 16 threads that share them know the same.
 template <int width>
@@ -151,15 +142,7 @@ void attention(cudaStream_t stream, const AttentionArgs& args) {
     });
   }
   if (args.q.dtype != core::DType::f32) return attention_16(stream, args);
-  ForwardOperands<float> a{};
-  a.dims = dims_of(args);
-  a.q = heads_of<float>(args.q, args.head_dim);
-  a.k = heads_of<float>(args.k, args.head_dim);
-  a.v = heads_of<float>(args.v, args.head_dim);
-  a.out = result_of<float>(args.out, args.write);
-  a.lse = matrix_of<float>(args.lse);
-  const auto& cover = a.dims.cover;
-  a.tiles = ceil_div(cover.query_end - cover.query_begin, tile_rows);
+  const auto a = forward_operands<float>(args);
   by_width(args.head_dim, [&]<int width>() {
     launch(stream, block_grid(a.tiles * args.samples * args.heads), attention_threads, shared_bytes(width),
            attention_kernel<float, width>, a);

@@ -4,20 +4,12 @@
 #include <cmath>
 
 #include "kernels/cuda/attention_16.hpp"
+#include "kernels/cuda/attention_operands.cuh"
 #include "kernels/cuda/block.cuh"
 #include "kernels/cuda/warp_tiles.cuh"
 
 namespace galvatron::kernels::cuda {
 namespace {
-
-template <class T>
-struct ForwardOperands {
-  AttentionDims dims;
-  Heads<T> q, k, v;
-  Result<T> out;
-  Matrix<float> lse;
-  int64_t tiles;  ///< of queries
-};
 
 /// What a thread knows of its two rows; the four lanes that share them know the same.
 template <int width>
@@ -137,15 +129,7 @@ __global__ void __launch_bounds__(warp_threads) attention_16_kernel(ForwardOpera
 
 template <class T>
 void run(cudaStream_t stream, const AttentionArgs& args) {
-  ForwardOperands<T> a{};
-  a.dims = dims_of(args);
-  a.q = heads_of<T>(args.q, args.head_dim);
-  a.k = heads_of<T>(args.k, args.head_dim);
-  a.v = heads_of<T>(args.v, args.head_dim);
-  a.out = result_of<T>(args.out, args.write);
-  a.lse = matrix_of<float>(args.lse);
-  const auto& cover = a.dims.cover;
-  a.tiles = ceil_div(cover.query_end - cover.query_begin, tile_rows);
+  const auto a = forward_operands<T>(args);
   by_width(args.head_dim, [&]<int width>() {
     launch(stream, block_grid(a.tiles * args.samples * args.heads), warp_threads,
            (2 * tile_elements(width) + turned_elements(width)) * 2, attention_16_kernel<T, width>, a);

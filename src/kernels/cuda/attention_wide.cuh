@@ -2,7 +2,7 @@
 // Attention for heads wider than the tiles: a block owns one row (query or key) of one head, and its threads
 // take turns at being one score each and one column each. Slow, of any width.
 
-#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_operands.cuh"
 #include "kernels/cuda/block.cuh"
 
 namespace galvatron::kernels::cuda {
@@ -61,34 +61,6 @@ __global__ void wide_attention_kernel(AttentionDims d, Matrix<T> q, Matrix<T> k,
     }
   }
   if (thread == 0) lse.row(row)[head] = maximum + logf(sum);
-}
-
-/// What the backward kernels share.
-template <class T>
-struct BackwardOperands {
-  AttentionDims dims;
-  Heads<T> q, k, v, dout;
-  Matrix<float> lse;
-  const float* delta;  ///< rows × heads
-  Result<T> dq, dk, dv;
-
-  __device__ float delta_of(int64_t row, int64_t head) const { return delta[row * dims.heads + head]; }
-};
-
-template <class T>
-BackwardOperands<T> backward_operands(const AttentionBackwardArgs& args, const float* delta) {
-  BackwardOperands<T> a{};
-  a.dims = dims_of(args);
-  a.q = heads_of<T>(args.q, args.head_dim);
-  a.k = heads_of<T>(args.k, args.head_dim);
-  a.v = heads_of<T>(args.v, args.head_dim);
-  a.dout = heads_of<T>(args.dout, args.head_dim);
-  a.lse = matrix_of<float>(args.lse);
-  a.delta = delta;
-  a.dq = result_of<T>(args.dq, args.write_q);
-  a.dk = result_of<T>(args.dk, args.write_kv);
-  a.dv = result_of<T>(args.dv, args.write_kv);
-  return a;
 }
 
 /// Weight of a query's key, and the gradient of its score.

@@ -58,6 +58,28 @@ struct World {
   }
 };
 
+/// A world, its space and what prices it. Stays where it was made: its parts refer to each other.
+class Ground {
+ public:
+  explicit Ground(test::Dice& dice) : world_(dice) {}
+  Ground(const Ground&) = delete;
+  Ground& operator=(const Ground&) = delete;
+
+  std::vector<Task> tasks() {
+    return make_tasks(space_, world_.model.size(), world_.cluster, world_.options);
+  }
+
+ private:
+  const World world_;
+  const Kinds kinds_{world_.model};
+  cost::LayerPricer pricer_{world_.profile, world_.cluster, no_workspace, world_.options.overlap};
+  Space space_ = make_space(world_.model, kinds_, world_.cluster, world_.options);
+
+ public:
+  const SearchContext context{world_.model,   kinds_,  world_.options,
+                              world_.profile, pricer_, spec::fingerprint(world_.model)};
+};
+
 /// A layer under one strategy on one pipeline rank.
 struct Entry {
   spec::LayerStrategy strategy;
@@ -288,13 +310,9 @@ TEST(TaskSolver, EqualsTheFullProduct) {
   Met met;
   for (uint64_t round = 0; round < 260; ++round) {
     test::Dice dice(2'600'000 + round);
-    World world(dice);
-    const Kinds kinds(world.model);
-    cost::LayerPricer pricer(world.profile, world.cluster, no_workspace, world.options.overlap);
-    const SearchContext context{world.model,   kinds,  world.options,
-                                world.profile, pricer, spec::fingerprint(world.model)};
-    Space space = make_space(world.model, kinds, world.cluster, world.options);
-    auto tasks = make_tasks(space, world.model.size(), world.cluster, world.options);
+    Ground ground(dice);
+    const auto& context = ground.context;
+    auto tasks = ground.tasks();
     std::erase_if(tasks, [&](const Task& task) { return plans_of(context, task) > most_plans; });
     for (int i = 0; i < 2 && !tasks.empty(); ++i) {
       const Task task = tasks[static_cast<size_t>(dice.below(static_cast<int64_t>(tasks.size())))];
@@ -337,13 +355,9 @@ TEST(TaskSolver, MoreMemoryAndMoreStrategiesAreNeverSlower) {
   int64_t compared = 0, gained = 0;
   for (uint64_t round = 0; round < 120; ++round) {
     test::Dice dice(5'200'000 + round);
-    World world(dice);
-    const Kinds kinds(world.model);
-    cost::LayerPricer pricer(world.profile, world.cluster, no_workspace, world.options.overlap);
-    const SearchContext context{world.model,   kinds,  world.options,
-                                world.profile, pricer, spec::fingerprint(world.model)};
-    Space space = make_space(world.model, kinds, world.cluster, world.options);
-    const auto tasks = make_tasks(space, world.model.size(), world.cluster, world.options);
+    Ground ground(dice);
+    const auto& context = ground.context;
+    const auto tasks = ground.tasks();
     const Task task = tasks[static_cast<size_t>(dice.below(static_cast<int64_t>(tasks.size())))];
     const Pool pool = poorer(*task.pool, dice);
     Task fewer = task;
