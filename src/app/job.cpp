@@ -46,6 +46,12 @@ int choose_threads(comm::World& world, const deck::RunSection& run) {
   return std::max<int>(1, static_cast<int>(cores.size()) / static_cast<int>(sharers));
 }
 
+/// Of a rank, where so many share a node: that of the node with the least. Collective.
+int64_t least_memory(comm::World& world, int64_t ranks_per_node) {
+  const auto everywhere = world.all_gather(device::available_host_memory() / ranks_per_node);
+  return *std::min_element(everywhere.begin(), everywhere.end());
+}
+
 spec::ClusterSpec cluster_of(comm::World& world, const deck::ClusterSection& section) {
   const auto local = world.all_gather(static_cast<int64_t>(world.local_size()));
   spec::ClusterSpec cluster{world.nodes(), world.local_size(), section.memory};
@@ -58,20 +64,14 @@ spec::ClusterSpec cluster_of(comm::World& world, const deck::ClusterSection& sec
                                            "on every node (--ntasks-per-node)",
                                            local[0], local[r], r));
   });
-  if (cluster.memory_bytes == 0) {
-    int64_t mine = device::available_host_memory() / world.local_size();
-    const auto everywhere = world.all_gather(mine);
-    cluster.memory_bytes = *std::min_element(everywhere.begin(), everywhere.end());
-  }
+  if (cluster.memory_bytes == 0) cluster.memory_bytes = least_memory(world, world.local_size());
   return cluster;
 }
 
 /// The machine of the deck, which need not be this one.
 spec::ClusterSpec described_cluster(comm::World& world, const deck::ClusterSection& section) {
   spec::ClusterSpec cluster{section.nodes, section.ranks_per_node, section.memory};
-  if (cluster.memory_bytes > 0) return cluster;
-  const auto everywhere = world.all_gather(device::available_host_memory() / cluster.ranks_per_node);
-  cluster.memory_bytes = *std::min_element(everywhere.begin(), everywhere.end());
+  if (cluster.memory_bytes == 0) cluster.memory_bytes = least_memory(world, cluster.ranks_per_node);
   return cluster;
 }
 
