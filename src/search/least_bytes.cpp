@@ -25,24 +25,23 @@ std::vector<spec::LayerStrategy> smallest_forms(const std::vector<spec::LayerStr
 
 }  // namespace
 
+int64_t held_bytes(const SearchContext& context, const Task& task, const spec::LayerSpec& spec,
+                   const spec::LayerStrategy& strategy) {
+  if (context.model.tied() && (spec.kind == "embedding" || spec.kind == "head")) return 0;
+  // Parameters are the same for any number of samples: with one for each replica, tasks share Programs.
+  Task one = task;
+  one.batch = strategy.dp;
+  one.micros = 1;
+  const auto layer = context_of(context.model, spec, strategy, one, context.options.dtype);
+  return context.pricer.price(spec, layer, {}).memory.persistent_bytes();
+}
+
 int64_t least_bytes(const SearchContext& context, const Task& task) {
   std::vector<int64_t> least;
   for (size_t kind = 0; kind < context.kinds.specs.size(); ++kind) {
-    const auto& spec = context.kinds.specs[kind];
-    // Tied tables are stored once or twice, depending on the stages: they are left out.
-    if (context.model.tied() && (spec.kind == "embedding" || spec.kind == "head")) {
-      least.push_back(0);
-      continue;
-    }
     least.push_back(unreachable);
-    for (const auto& strategy : smallest_forms(task.pool->choices[kind], task.samples())) {
-      // Parameters are the same for any number of samples: with one for each replica, tasks share Programs.
-      Task one = task;
-      one.batch = strategy.dp;
-      one.micros = 1;
-      const auto layer = context_of(context.model, spec, strategy, one, context.options.dtype);
-      least.back() = std::min(least.back(), context.pricer.price(spec, layer, {}).memory.persistent_bytes());
-    }
+    for (const auto& strategy : smallest_forms(task.pool->choices[kind], task.samples()))
+      least.back() = std::min(least.back(), held_bytes(context, task, context.kinds.specs[kind], strategy));
   }
   int64_t sum = 0;
   for (const int64_t kind : context.kinds.of_layer) {

@@ -120,9 +120,10 @@ class Families {
     entry.task.pool = &pool;
     entry.strategy = strategy;
     entry.uniform = uniform_;
-    for (size_t family = 0; family < family_count; ++family)
+    for (size_t family = 0; family < family_count; ++family) {
       entry.member[family] = families[family].holds(strategy, pool.stages);
-    for (size_t family = 0; family < family_count; ++family) legal_[family] |= entry.member[family];
+      legal_[family] |= entry.member[family];
+    }
     for (const auto placement : placements_of(pool, context_.pricer.model().cluster(), context_.options)) {
       entry.task.placement = placement;
       entries_.push_back(entry);
@@ -166,16 +167,9 @@ class Families {
   int64_t held_bytes(const Entry& entry) const {
     if (memory_bytes_ <= 0) return 0;
     int64_t sum = 0;
-    for (const int64_t kind : context_.kinds.of_layer) {
-      const auto& spec = context_.kinds.specs[static_cast<size_t>(kind)];
-      // Tied tables are stored once or twice, depending on the stages: they are left out.
-      if (context_.model.tied() && (spec.kind == "embedding" || spec.kind == "head")) continue;
-      Task task = entry.task;
-      task.batch = entry.strategy.dp;
-      task.micros = 1;
-      const auto context = context_of(context_.model, spec, entry.strategy, task, context_.options.dtype);
-      sum += context_.pricer.price(spec, context, {}).memory.persistent_bytes();
-    }
+    for (const int64_t kind : context_.kinds.of_layer)
+      sum += search::held_bytes(context_, entry.task, context_.kinds.specs[static_cast<size_t>(kind)],
+                                entry.strategy);
     return sum / entry.task.pool->stages;
   }
 

@@ -72,6 +72,11 @@ int64_t quick_bound(const SearchContext& context, const Task& task);
 /// Likewise when all layers have one strategy.
 int64_t quick_bound(const SearchContext& context, const Task& task, const spec::LayerStrategy& strategy);
 
+/// Parameters, gradients and moments of a layer on one rank, whatever the micro-batch. 0 for a tied table,
+/// which is stored once or twice, depending on the stages.
+int64_t held_bytes(const SearchContext& context, const Task& task, const spec::LayerSpec& spec,
+                   const spec::LayerStrategy& strategy);
+
 /// A lower bound on the bytes of the fullest rank: parameters, gradients and moments, each layer at its
 /// smallest. Needs few Programs.
 int64_t least_bytes(const SearchContext& context, const Task& task);
