@@ -89,6 +89,9 @@ class Jobs:
         self.slurm.until(lambda: self.hurry(job) or re.search(what, self.slurm.job_text(job)), seconds,
                          lambda: f"'{what}' does not come from job {job}\n{self.slurm.job_text(job)}")
 
+    def touch_stop(self, name):
+        open(os.path.join(self.out(name), "STOP"), "w", encoding="ascii").close()
+
     def restarts(self, job):
         return int(self.slurm.facts(job)["Restarts"])
 
@@ -127,20 +130,27 @@ def sweep(j):
 
 
 def chain(j):
-    """A run longer than its jobs: it is queued again until it has finished, with the bits of one that was never stopped."""
-    words = PLAN + ["train.steps=120", "checkpoint.every=0"]
-    j.play("train", [DECK, "--out", j.out("whole")] + words, ["steps=120 "], options=ONE_NODE)
-    job = j.submit("chain", [DECK, "--out", j.out("parts"), "train.walltime=2 s"] + words, options=ONE_NODE,
-                   more={"GALVATRON_VERB": "train"})
-    j.await_text(job, "steps=120 .*exit=0", 90)
-    j.ended(job, "COMPLETED", 0, [r"queued again at step \d+ \(was 0\), restart 1 of", r"resumed_from=[1-9]", "steps=120 "])
+    """A run longer than its jobs: it is queued again and goes on, with the bits of one that was never stopped; touching
+    STOP ends the chain."""
+    words = [DECK, "--out", j.out("parts")] + LONG
+    job = j.submit("chain", words + ["train.walltime=4 s"], options=ONE_NODE, more={"GALVATRON_VERB": "train"})
+    j.await_text(job, r"queued again at step \d+ \(was 0\), restart 1 of", 60)
+    saved = j.checkpoint_steps("parts")[-1]
+    j.slurm.until(lambda: j.hurry(job) or max(j.steps("parts"), default=0) > saved, 60,
+                  lambda: f"no progress beyond step {saved}\n{j.slurm.job_text(job)}")
+    # A job that begins takes the file away, and so it is touched until one has seen it.
+    j.slurm.until(lambda: j.hurry(job) or j.touch_stop("parts") or j.slurm.states(job) == ["COMPLETED"], 90,
+                  lambda: f"the chain does not end\n{j.slurm.job_text(job)}")
+    j.ended(job, "COMPLETED", 0, [rf"resumed_from={saved} ", "stopped=user"])
+    last = j.checkpoint_steps("parts")[-1]
+    j.play("train", [DECK, "--out", j.out("whole"), f"train.stop_after={last}"] + LONG, [f"steps={last} "], options=ONE_NODE)
     j.same("whole", "parts")
 
 
 def chain_ends(j):
     """A chain ends at MAX_RESTARTS, and when a job saved nothing new."""
     words = [DECK, "--out", j.out("few")] + LONG
-    text = j.play("chain", words + ["train.walltime=2 s"], ["not queued again: MAX_RESTARTS=0"], "FAILED", 75,
+    text = j.play("chain", words + ["train.walltime=4 s"], ["not queued again: MAX_RESTARTS=0"], "FAILED", 75,
                   more={"MAX_RESTARTS": "0", "GALVATRON_VERB": "train"})
     step = re.search(r"go on from step (\d+)", text)
     if not step or int(step.group(1)) not in j.checkpoint_steps("few"):
@@ -178,7 +188,7 @@ def signals(j):
     j.slurm.command(["scancel", "--signal=USR1", str(job)])
     j.await_checkpoint("run")
     j.await_step("run", j.checkpoint_steps("run")[-1] + 10)
-    open(os.path.join(j.out("run"), "STOP"), "w", encoding="ascii").close()
+    j.touch_stop("run")
     j.ended(job, "COMPLETED", 0, ["stopped=user"])
 
 
@@ -243,7 +253,7 @@ def preempted(j):
         return
     j.hurry(job)
     j.await_step("run", saved[-1] + 10)
-    open(os.path.join(j.out("run"), "STOP"), "w", encoding="ascii").close()
+    j.touch_stop("run")
     j.ended(job, "COMPLETED", 0, ["goes on|resumed_from=[1-9]", "stopped=user"])
 
 
@@ -257,13 +267,13 @@ def node_death(j):
     j.slurm.start_node(1)
     j.slurm.until(lambda: j.hurry(job) or max(j.steps("run"), default=0) >= saved + 30, 120,
                   lambda: f"no progress after the node was back\n{j.slurm.job_text(job)}")
-    open(os.path.join(j.out("run"), "STOP"), "w", encoding="ascii").close()
+    j.touch_stop("run")
     j.ended(job, "COMPLETED", 0, [r"resumed_from=[1-9]", "stopped=user"])
 
 
 CASES = {name: case for name, case in globals().items()
          if name in ("scripts", "run", "sweep", "chain", "chain_ends", "requeue", "signals", "killed", "mismatch", "doctor",
-         "time_limit",                     "preempted", "node_death")}
+                      "time_limit", "preempted", "node_death")}
 
 
 def main():
