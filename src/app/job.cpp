@@ -207,7 +207,9 @@ void Job::look_at_earlier_run() {
   if (deck().train.resume != "auto") return;
   for (const auto& file : files) {
     try {
-      finished_ = store::read_state(file).step >= deck().train.steps;
+      const auto state = store::read_state(file);
+      finished_ = state.step >= deck().train.steps &&
+                  runtime::validation_debt_of(state) == runtime::ValidationDebt::none;
       return;
     } catch (const core::Error&) {
       continue;  // a damaged file is the resume's business

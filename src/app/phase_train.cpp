@@ -143,6 +143,10 @@ Shown shown_from(Job& job, const std::optional<std::filesystem::path>& from) {
   return shown;
 }
 
+core::ExitCode exit_code_of(const runtime::TrainReport& report) {
+  return report.stopped == runtime::StopReason::requeue ? core::ExitCode::requeue : core::ExitCode::finished;
+}
+
 /// How far the run has come.
 void set_progress(Result& result, const runtime::TrainReport& report) {
   result.set("steps", report.steps);
@@ -209,9 +213,12 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
   auto report = runtime::train(train);
   job.log().end_bar();
   if (report.steps == report.resumed_from) {
-    job.log().info(core::format("the checkpoint has reached step {} already: nothing to do", report.steps));
+    const bool validated = report.valid_loss || report.stopped == runtime::StopReason::requeue;
+    job.log().info(core::format("the checkpoint has reached step {} already: nothing {}to do", report.steps,
+                                validated ? "more " : ""));
+    if (report.valid_loss) job.context().result.set("valid_loss", *report.valid_loss);
     set_progress(job.context().result, report);
-    return core::ExitCode::finished;
+    return exit_code_of(report);
   }
   for (const auto section : {runtime::Section::profile, runtime::Section::search})
     report.sections.add(section, before.sections.of(section));
@@ -224,7 +231,7 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
   cost.report(static_cast<double>((report.steps - report.resumed_from) * plan.batch * job.model().seq));
 
   set_figures(job, data, plan, report, peak, predicted);
-  return report.stopped == runtime::StopReason::requeue ? core::ExitCode::requeue : core::ExitCode::finished;
+  return exit_code_of(report);
 }
 
 }  // namespace galvatron::app

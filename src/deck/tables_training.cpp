@@ -129,6 +129,10 @@ Section<TrainSection> train_table() {
       {"eval_every", &S::eval_every, count(), "steps",
        "Steps between validation losses. 0: only at the end."},
       {"log_every", &S::log_every, Rule().at_least(1), "steps", "Steps between progress and metrics lines."},
+      {"check_replicas_every", &S::check_replicas_every, count(), "steps",
+       "Steps between comparisons, bit for bit, of the weights and moments that several ranks hold. Where "
+       "they "
+       "differ the run ends with exit code 7, naming tensor and hosts. 0: only before each checkpoint."},
       {"walltime", &S::walltime, count().written_as(Form::duration), "s",
        "Time limit of the job, where the batch system does not tell it. Before it ends, the run saves and "
        "stops "

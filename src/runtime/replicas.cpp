@@ -109,7 +109,8 @@ std::string difference(const comm::World& world, const std::vector<store::Tensor
   if (text.empty()) return text;
   if (more > 0) text += core::format("; {} more copies differ", more);
   return text +
-         "; nothing was saved. Memory, a core or a network card may be faulty: run again from the last "
+         "; the run ends and nothing is saved. Memory, a core or a network card may be faulty: run again "
+         "from the last "
          "checkpoint, without these hosts if it comes back";
 }
 

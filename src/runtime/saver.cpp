@@ -8,7 +8,6 @@
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "runtime/replicas.hpp"
-#include "runtime/training_state.hpp"
 #include "store/metrics.hpp"
 
 namespace galvatron::runtime {
@@ -43,7 +42,7 @@ void Saver::choose() {
       core::format_bytes(missing)));
 }
 
-void Saver::save(int64_t step, SaveUrgency urgency) {
+void Saver::save(int64_t step, SaveUrgency urgency, ValidationDebt validation) {
   finish();
   if (saved_at_ == step) return;
   job_.pat(core::format("checkpoint of step {}", step));
@@ -51,7 +50,7 @@ void Saver::save(int64_t step, SaveUrgency urgency) {
   const Traced traced(session_.trace_lane(),
                       {.kind = TraceKind::checkpoint, .micro = static_cast<int32_t>(step)});
   check_replicas(session_);
-  auto wanted = training_save(job_, session_, step);
+  auto wanted = training_save(job_, session_, step, validation);
   under_way_ = saved_at_ = step;
   begun_ = now();
   const bool behind = writer_ && urgency == SaveUrgency::behind_steps;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "runtime/trainer.hpp"
+#include "runtime/training_state.hpp"
 #include "store/checkpoint_writer.hpp"
 
 namespace galvatron::runtime {
@@ -23,7 +24,7 @@ class Saver {
   /// Collective: saves the state after `step`, unless that was done. A save in flight is waited for first. A
   /// failing disk is a warning: the older file stays. Throws core::AgreedError (numerical), and saves
   /// nothing, where ranks hold different bits of what should be the same.
-  void save(int64_t step, SaveUrgency urgency);
+  void save(int64_t step, SaveUrgency urgency, ValidationDebt validation = ValidationDebt::none);
   /// Local, between two steps: reports a save that is over.
   void look();
   /// Collective: waits for the save in flight and reports it.

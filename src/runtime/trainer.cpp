@@ -4,11 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "runtime/replicas.hpp"
 #include "runtime/saver.hpp"
 #include "runtime/trace_file.hpp"
 #include "runtime/training_state.hpp"
@@ -44,6 +45,9 @@ class Loop {
   Request wanted() const;
   std::optional<double> validate(Request& request);
   void log_step(const StepResult& result, std::optional<double> valid_loss);
+  bool validation_due() const;
+  bool make_up_validation();
+  bool stops(Request request);
   void play();
   bool after_step(const StepResult& result);
 
@@ -58,6 +62,7 @@ class Loop {
   std::vector<double> step_seconds_;
   int64_t step_ = 0;  ///< steps taken
   int64_t end_ = 0;
+  ValidationDebt validation_ = ValidationDebt::none;  ///< of this step
   std::optional<Saver> saver_;
   double interval_seconds_ = 0;  ///< in steps since the last line: evaluation and saving are not steps
   int64_t interval_step_ = 0;
@@ -98,8 +103,9 @@ Loop::Loop(const TrainJob& job)
   if (session_.trace() != nullptr) trace_writer_.emplace(job.world);
   end_ = train_.stop_after > 0 ? std::min(train_.stop_after, train_.steps) : train_.steps;
   if (job.resume_from) {
-    step_ = load_training_state(job, session_, *job.resume_from);
-    report_.resumed_from = step_;
+    const auto resumed = load_training_state(job, session_, *job.resume_from);
+    report_.resumed_from = step_ = resumed.step;
+    validation_ = resumed.validation;
     const auto text = core::format("resumed from {} at step {}", job.resume_from->string(), step_);
     job.log.info(text);
     job.note(store::event_line(step_, "resume", text));
@@ -125,9 +131,37 @@ std::optional<double> Loop::validate(Request& request) {
   const auto windows = validation_windows(*job_.valid_data, job_.model.seq);
   const auto validation = validation_loss(session_, *job_.valid_data, windows, [this] { return wanted(); });
   request = std::max(request, validation.request);
+  validation_ = validation.cut_short() ? ValidationDebt::owed : ValidationDebt::none;
   if (!validation.cut_short()) return report_.valid_loss = validation.loss;
   job_.log.info(core::format("validation of step {} was cut short: asked to stop", step_));
   return std::nullopt;
+}
+
+bool Loop::validation_due() const {
+  const bool now = train_.eval_every > 0 && step_ % train_.eval_every == 0;
+  return job_.valid_data != nullptr && (now || step_ == train_.steps);
+}
+
+/// What a stop kept the attempt before from, so that the metrics are those of a run that was left alone. True
+/// when the loop goes on.
+bool Loop::make_up_validation() {
+  if (std::exchange(validation_, ValidationDebt::none) == ValidationDebt::none || !validation_due())
+    return true;
+  auto request = Request::none;
+  if (const auto loss = validate(request)) {
+    job_.log.info(
+        core::format("validation of step {}, which a stop had cut short: valid {:.4f}", step_, *loss));
+    if (metrics_)
+      store::amend_metrics(job_.paths.metrics(), step_, store::MetricsLine(step_).exact("valid_loss", *loss));
+  }
+  return !stops(request);
+}
+
+/// Whether a stop was asked for, which the report then says.
+bool Loop::stops(Request request) {
+  if (request == Request::stop_user) report_.stopped = StopReason::user;
+  if (request == Request::stop_requeue) report_.stopped = StopReason::requeue;
+  return request >= Request::stop_user;
 }
 
 void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) {
@@ -166,21 +200,24 @@ void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) 
 bool Loop::after_step(const StepResult& result) {
   auto request = result.request;
   auto due = [&](int64_t every) { return every > 0 && step_ % every == 0; };
+  if (due(train_.check_replicas_every)) {
+    job_.pat(core::format("compare the replicas of step {}", step_));
+    check_replicas(session_);
+  }
   std::optional<double> valid;
-  if (job_.valid_data != nullptr && (due(train_.eval_every) || step_ == train_.steps))
-    valid = validate(request);
-  const bool last = step_ == end_ || request >= Request::stop_user;
+  if (validation_due()) valid = validate(request);
+  const bool last = stops(request) || step_ == end_;
   if (last || valid || due(train_.log_every)) log_step(result, valid);
   saver_->look();
   if (last || due(job_.deck.checkpoint.every) || request == Request::save)
-    saver_->save(step_, last ? SaveUrgency::at_once : SaveUrgency::behind_steps);
-  if (request == Request::stop_user) report_.stopped = StopReason::user;
-  if (request == Request::stop_requeue) report_.stopped = StopReason::requeue;
+    saver_->save(step_, last ? SaveUrgency::at_once : SaveUrgency::behind_steps,
+                 std::exchange(validation_, ValidationDebt::none));
   return !last;
 }
 
 void Loop::play() {
-  while (step_ < end_) {
+  bool more = make_up_validation();
+  while (more && step_ < end_) {
     loader_.seek(step_ * job_.plan.batch);
     const auto result = session_.step(loader_, train_, step_, wanted());
     ++step_;
@@ -190,7 +227,7 @@ void Loop::play() {
     if (result.skipped)
       job_.log.warning(core::format("step {} skipped: a gradient overflowed at loss scale {}; it is {} now",
                                     step_, result.loss_scale, session_.loss_scale().factor));
-    if (!after_step(result)) break;
+    more = after_step(result);
   }
   saver_->finish();
 }

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* data_key = "data_fingerprint";
 constexpr const char* batch_key = "batch";
+constexpr const char* validation_key = "validation";  // absent: not owed
 constexpr const char* scale_key = "loss_scale";
 
 void write_loss_scale(const LossScale& scale, store::CheckpointState& state) {
@@ -69,7 +70,11 @@ double wall_clock() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-TrainingSave training_save(const TrainJob& job, Session& session, int64_t step) {
+ValidationDebt validation_debt_of(const store::CheckpointState& state) {
+  return state.more.contains(validation_key) ? ValidationDebt::owed : ValidationDebt::none;
+}
+
+TrainingSave training_save(const TrainJob& job, Session& session, int64_t step, ValidationDebt validation) {
   TrainingSave save;
   auto& state = save.state;
   state.step = step;
@@ -82,6 +87,7 @@ TrainingSave training_save(const TrainJob& job, Session& session, int64_t step) 
   state.model_fingerprint = spec::fingerprint(job.model);
   state.more[data_key] = job.train_data.fingerprint();
   state.more[batch_key] = std::to_string(job.plan.batch);
+  if (validation == ValidationDebt::owed) state.more[validation_key] = "owed";
   if (scales_loss(job.deck.train)) write_loss_scale(session.loss_scale(), state);
   save.tensors = tensors_of(job.model, dtype_of(job.deck.train));
   save.pieces = pieces_of(session.stage(), job.model, save.tensors, SnapshotUse::saving);
@@ -101,7 +107,7 @@ int64_t saved_bytes(const TrainJob& job, Session& session) {
   return bytes;
 }
 
-int64_t load_training_state(const TrainJob& job, Session& session, const std::filesystem::path& file) {
+Resumed load_training_state(const TrainJob& job, Session& session, const std::filesystem::path& file) {
   store::CheckpointState state;
   job.world.agree("look at the checkpoint", [&] {
     state = store::read_state(file);
@@ -112,7 +118,7 @@ int64_t load_training_state(const TrainJob& job, Session& session, const std::fi
   store::load_checkpoint(job.world, file, tensors, pieces, &session.window());
   session.restore();
   if (scales_loss(job.deck.train)) session.set_loss_scale(read_loss_scale(state, session.loss_scale()));
-  return state.step;
+  return {state.step, validation_debt_of(state)};
 }
 
 int64_t load_weights(Session& session, core::DType dtype, const std::filesystem::path& file) {

@@ -15,15 +15,27 @@ struct TrainingSave {
   store::CheckpointOptions options;
 };
 
+/// Whether the validation that was due at the step of a checkpoint is in the metrics or, cut short by a stop,
+/// still owed by whoever goes on from there.
+enum class ValidationDebt { none, owed };
+
+ValidationDebt validation_debt_of(const store::CheckpointState& state);
+
 /// Local: the state after `step`.
-TrainingSave training_save(const TrainJob& job, Session& session, int64_t step);
+TrainingSave training_save(const TrainJob& job, Session& session, int64_t step, ValidationDebt validation);
 
 /// Bytes of this rank's pieces of a checkpoint.
 int64_t saved_bytes(const TrainJob& job, Session& session);
 
-/// Collective: fills the session and returns the step it stands at. Throws core::AgreedError (checkpoint)
+/// Where a checkpoint leaves a run.
+struct Resumed {
+  int64_t step = 0;
+  ValidationDebt validation = ValidationDebt::none;
+};
+
+/// Collective: fills the session and returns where it stands. Throws core::AgreedError (checkpoint)
 /// naming the key when the file is of another model, seed, data or batch, or a step past the deck's.
-int64_t load_training_state(const TrainJob& job, Session& session, const std::filesystem::path& file);
+Resumed load_training_state(const TrainJob& job, Session& session, const std::filesystem::path& file);
 
 /// Collective: fills the session's weights from any run's checkpoint of the same model and returns the step
 /// they were saved at. Moments stay as they are: no step may follow. Throws core::AgreedError (checkpoint).

@@ -57,7 +57,8 @@ std::string json_quoted(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-MetricsLine::MetricsLine(int64_t step) : text_(core::format("{{\"step\": {}", step)) {}
+MetricsLine::MetricsLine(int64_t step)
+    : text_(core::format("{{\"step\": {}", step)), step_end_(text_.size()) {}
 
 void MetricsLine::key(std::string_view name) {
   text_ += ", " + json_quoted(name) + ": ";
@@ -135,6 +136,16 @@ std::filesystem::path truncate_metrics(const std::filesystem::path& path, int64_
   file.resize(static_cast<int64_t>(kept));
   file.sync();
   return tail_path;
+}
+
+void amend_metrics(const std::filesystem::path& path, int64_t step, const MetricsLine& line) {
+  const auto text = std::filesystem::exists(path) ? read_all(path) : std::string();
+  const auto last = text.size() < 2 ? 0 : text.rfind('\n', text.size() - 2) + 1;
+  if (!text.ends_with("}\n") || step_of(text.substr(last, text.size() - 1 - last)) != step)
+    return MetricsFile(path).append(line);
+  const auto rest = line.rest() + "\n";
+  const File file(path, File::Mode::update);
+  file.write(static_cast<int64_t>(text.size()) - 2, std::as_bytes(std::span(rest)));
 }
 
 }  // namespace galvatron::store

@@ -26,11 +26,14 @@ class MetricsLine {
 
   /// Without a newline.
   std::string json() const { return text_ + "}"; }
+  /// What json() has behind the step: ", "key": value, …}".
+  std::string rest() const { return json().substr(step_end_); }
 
  private:
   void key(std::string_view name);
 
   std::string text_;
+  size_t step_end_;
 };
 
 /// A line of events.jsonl: what happened to the run, when (seconds since 1970), at which step.
@@ -57,5 +60,9 @@ class MetricsFile {
 /// tail, torn or unreadable lines included, is kept beside it as metrics-cut-1.jsonl, -2, …; its path is
 /// returned, or an empty one when nothing was cut. An absent file is fine.
 std::filesystem::path truncate_metrics(const std::filesystem::path& path, int64_t step);
+
+/// Adds the keys of `line` to the last line of the file where that is of the same step (`step`), else appends
+/// it. A run that is killed meanwhile leaves a torn last line at most.
+void amend_metrics(const std::filesystem::path& path, int64_t step, const MetricsLine& line);
 
 }  // namespace galvatron::store

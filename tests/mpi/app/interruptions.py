@@ -5,6 +5,7 @@ Usage: interruptions.py CASE PROGRAM MPIEXEC. Plays in the source folder on inpu
 """
 import os
 import random
+import re
 import signal
 import time
 
@@ -59,16 +60,35 @@ def evaluating(j):
 
 
 def validating(j):
-    """SIGTERM while training validates: cut short, saved, and what follows has the right bits."""
-    run = ["train.steps=30", "plan.tp=2", "data.split=0.5", "train.eval_every=5", "checkpoint.every=0", "model.seq=64"]
+    """SIGTERM while training validates: cut short, saved, made up by the next start; all has the bits of a run left alone."""
+    run = ["train.steps=30", "train.log_every=1", "plan.tp=2", "data.split=0.5", "train.eval_every=5", "checkpoint.every=0", "model.seq=64"]
     j.run(2, ["--out", j.out("whole")] + run)
     job = j.start(2, "train", ["--out", j.out("parts")] + run)
     if j.started(job, "parts", 4):
         os.kill(j.ranks_of(job)[1], signal.SIGTERM)
-    rc, text = j.finish(job, 30)
-    j.ended(rc, 75, text, ["stopped=requeue"], "SIGTERM")
-    j.run(2, ["--out", j.out("parts")] + run, texts=["steps=30 "])
+    rc, stopped = j.finish(job, 30)
+    j.ended(rc, 75, stopped, ["stopped=requeue"], "SIGTERM")
+    text = j.run(2, ["--out", j.out("parts")] + run, texts=["steps=30 "])
+    cut = re.search(r"validation of step (\d+) was cut short", stopped)
+    if cut:
+        j.need(text, [f"validation of step {cut.group(1)}, which a stop had cut short"])
+    j.same_metrics("whole", "parts")
     j.same_tensors("whole", "parts")
+
+
+def generating(j):
+    """SIGUSR1 to one rank of generate changes nothing, there being nothing to save; SIGTERM: 75 at the next id."""
+    run = ["--out", j.out("run"), "plan.tp=2"]
+    j.run(2, run)
+    job = j.start(2, "generate", run + ["--prompt", "The run", "--tokens", "10000000"])
+    seen = j.await_text(job, "^weights: ")
+    ranks = j.ranks_of(job)
+    os.kill(ranks[1], signal.SIGUSR1)
+    seen += job.stdout.read(5000)
+    os.kill(ranks[1], signal.SIGTERM)
+    rc, text = j.finish(job, 30)
+    j.ended(rc, 75, seen + text, ["stopped in the text"], "SIGTERM in generate")
+    j.once(seen + text, "stopped in the text")
 
 
 def impatient(j):
@@ -104,7 +124,7 @@ def selftest(j):
     j.run(1, ["nothing"], verb="selftest", deck=None, code=2, texts=["there is .*restart"])
 
 
-CASES = {"requeued": requeued, "behind_steps": behind_steps, "evaluating": evaluating, "validating": validating,
+CASES = {"requeued": requeued, "behind_steps": behind_steps, "evaluating": evaluating, "validating": validating, "generating": generating,
          "impatient": impatient, "reading": reading, "selftest": selftest}
 
 

@@ -5,8 +5,12 @@
 #include <string>
 #include <tuple>
 
+#include "core/errors.hpp"
+#include "core/format.hpp"
 #include "store/checkpoint_folder.hpp"
+#include "store/json_lines.hpp"
 #include "store/sealed_file.hpp"
+#include "support/flipping_device.hpp"
 #include "support/plan_job.hpp"
 #include "support/trainer_job.hpp"
 
@@ -119,6 +123,119 @@ TEST_F(Trainer, ADiskThatFailsForAWhileCostsCheckpointsAndNotTheRun) {
     const store::CheckpointFolder files(folder);
     EXPECT_EQ(files.newest_valid(world()).path, files.file_of(6)) << notes.text();
   }
+}
+
+TEST_F(Trainer, AFlippedBitEndsTheRunAtTheNextComparison) {
+  const auto model = variant_model({});
+  deck::DeckValues deck;
+  deck.train.steps = 9;
+  deck.train.lr = deck.train.min_lr = 0;  // the scales of the norms stay 1.0
+  deck.train.check_replicas_every = 4;
+  deck.checkpoint.every = 0;
+  const auto plan = uniform_plan(model, 1, 1, world().size(), 0, spec::Recompute::none, 12, 1);
+  TrainerJob trainer(world(), deck, model, plan);
+  FlippingDevice device;
+  auto kernels = kernels::make_kernels(device, 1);
+  const auto base = trainer.job();
+  std::string compared;
+  int64_t steps = 0;
+  const auto train = [&](int64_t flipped_before) {
+    steps = 0;
+    const runtime::TrainJob job{.deck = base.deck,
+                                .model = base.model,
+                                .plan = base.plan,
+                                .world = base.world,
+                                .device = device,
+                                .kernels = *kernels,
+                                .train_data = base.train_data,
+                                .paths = base.paths,
+                                .run_id = base.run_id,
+                                .requests =
+                                    [&] {
+                                      if (++steps == flipped_before && world().rank() == world().size() - 1) {
+                                        EXPECT_GT(device.flip_ones(), 0);
+                                      }
+                                      return runtime::Request::none;
+                                    },
+                                .pat =
+                                    [&](std::string_view what) {
+                                      if (what.starts_with("compare")) compared += std::string(what) + "; ";
+                                    },
+                                .log = base.log};
+    runtime::train(job);
+  };
+  ASSERT_NO_THROW(train(0));
+  EXPECT_EQ(compared, "compare the replicas of step 4; compare the replicas of step 8; ");
+  if (world().size() == 1) return;
+  world().barrier();
+  if (world().rank() == 0) {
+    std::filesystem::remove_all(base.paths.checkpoints());
+    std::filesystem::create_directory(base.paths.checkpoints());
+  }
+  world().barrier();
+  try {
+    train(6);
+    ADD_FAILURE() << "a flipped bit was not found";
+  } catch (const core::AgreedError& error) {
+    EXPECT_EQ(error.code(), core::ExitCode::numerical);
+    EXPECT_NE(error.text().find(core::format("rank {} (", world().size() - 1)), std::string::npos)
+        << error.text();
+    EXPECT_NE(error.text().find("model/"), std::string::npos) << error.text();
+    EXPECT_EQ(steps, 8) << "the comparison after the flip is that of step 8";
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(base.paths.checkpoints()));
+}
+
+/// What every rank's metrics file says of a step, as text; empty where it does not.
+std::string line_of(const std::filesystem::path& metrics, int64_t step, const std::string& key) {
+  const auto lines = store::read_json_lines(metrics, 1000);
+  std::string found;
+  for (const auto& line : lines.lines)
+    if (static_cast<int64_t>(line.number("step")) == step) found += line.text(key) + ";";
+  return found;
+}
+
+TEST_F(Trainer, AValidationThatAStopCutIsMadeUp) {
+  const auto model = variant_model({});
+  deck::DeckValues deck;
+  deck.train.steps = 4;
+  deck.train.eval_every = 2;
+  deck.train.warmup = 1;
+  deck.checkpoint.every = 0;
+  const auto plan = uniform_plan(model, 1, 1, world().size(), 0, spec::Recompute::none, 12, 1);
+  TrainerJob whole(world(), deck, model, plan), parts(world(), deck, model, plan);
+  const auto expected = runtime::train(whole.job());
+  const store::CheckpointFolder files(parts.paths().checkpoints());
+  // Every rank is asked before a step and behind each batch of a validation.
+  const auto batches =
+      (runtime::validation_windows(*parts.job().valid_data, model.seq) + plan.batch - 1) / plan.batch;
+  for (const int64_t step : {2, 4}) {
+    auto job = parts.job();
+    int64_t asked = 0;
+    if (step > 2) job.resume_from = files.file_of(2);
+    job.requests = [&] {
+      const bool stop = ++asked == (step == 2 ? 0 : batches) + 3;
+      return stop && world().rank() == world().size() - 1 ? runtime::Request::stop_requeue
+                                                          : runtime::Request::none;
+    };
+    const auto report = runtime::train(job);
+    EXPECT_EQ(report.steps, step);
+    EXPECT_EQ(report.stopped, runtime::StopReason::requeue);
+    world().barrier();
+    EXPECT_EQ(line_of(parts.paths().metrics(), step, "valid_loss_hex"), ";") << "step " << step;
+  }
+  auto job = parts.job();
+  job.resume_from = files.file_of(4);
+  const auto report = runtime::train(job);
+  EXPECT_EQ(report.steps, 4);
+  EXPECT_EQ(report.valid_loss, expected.valid_loss);
+  world().barrier();
+  for (const int64_t step : {2, 4})
+    for (const char* key : {"loss_hex", "valid_loss_hex", "grad_norm_hex"}) {
+      const auto text = line_of(whole.paths().metrics(), step, key);
+      EXPECT_GT(text.size(), 2U);
+      EXPECT_EQ(line_of(parts.paths().metrics(), step, key), text) << key << " of step " << step;
+    }
 }
 
 }  // namespace

@@ -30,6 +30,20 @@ TEST(Metrics, NumbersSurviveTheText) {
   EXPECT_EQ(json["worse_hex"], "-inf");
 }
 
+TEST(Metrics, WhatIsLearnedLaterJoinsTheLineOfItsStep) {
+  const test::Folder folder;
+  const auto path = folder.path() / "metrics.jsonl";
+  amend_metrics(path, 1, MetricsLine(1).number("late", 4.0));  // there is no file: the line is its first
+  EXPECT_EQ(folder.read("metrics.jsonl"), "{\"step\": 1, \"late\": 4}\n");
+  MetricsFile(path).append(MetricsLine(2).number("loss", 1.0));
+  amend_metrics(path, 2, MetricsLine(2).exact("late", 0.5));
+  amend_metrics(path, 3, MetricsLine(3).number("late", 5.0));  // the last line is of another step
+  EXPECT_EQ(
+      folder.read("metrics.jsonl"),
+      "{\"step\": 1, \"late\": 4}\n{\"step\": 2, \"loss\": 1, \"late\": 0.5, \"late_hex\": \"0x1p-1\"}\n"
+      "{\"step\": 3, \"late\": 5}\n");
+}
+
 TEST(Metrics, TheTailBehindAStepIsCutAndKept) {
   const test::Folder folder;
   const auto path = folder.path() / "metrics.jsonl";
