@@ -130,13 +130,17 @@ slurm_again() {
   say "queued again at step $2 (was $1), restart $((restarts + 1)) of at most $most"
 }
 
-# slurm_resubmit: a new job as this one, with the words of the array RESUBMIT.
+# slurm_resubmit: a new job as this one, with the words of the array RESUBMIT and its log beside this one's.
 slurm_resubmit() {
-  local options=(-N "$SLURM_JOB_NUM_NODES" -n "$SLURM_NTASKS" -p "$SLURM_JOB_PARTITION")
+  local log options=(-N "$SLURM_JOB_NUM_NODES" -n "$SLURM_NTASKS" -p "$SLURM_JOB_PARTITION")
   options+=("--time=$(squeue -h -j "$SLURM_JOB_ID" -o %l)")
   if [ -n "${SLURM_CPUS_PER_TASK:-}" ]; then options+=(-c "$SLURM_CPUS_PER_TASK"); fi
   if [ -n "${SLURM_JOB_ACCOUNT:-}" ]; then options+=(-A "$SLURM_JOB_ACCOUNT"); fi
-  GALVATRON_RESTARTS=$((${SLURM_RESTART_COUNT:-0} + ${GALVATRON_RESTARTS:-0} + 1)) sbatch "${options[@]}" "${RESUBMIT[@]}"
+  log=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's|^ *StdOut=||p')
+  if [ -n "$log" ]; then options+=("--output=${log//$SLURM_JOB_ID/%j}"); fi
+  # What holds for this job alone: the new one has an end and a count of its own.
+  env -u SLURM_JOB_END_TIME -u SLURM_RESTART_COUNT \
+    GALVATRON_RESTARTS=$((${SLURM_RESTART_COUNT:-0} + ${GALVATRON_RESTARTS:-0} + 1)) sbatch "${options[@]}" "${RESUBMIT[@]}"
 }
 
 # slurm_chain VERB DECK WORD…: plays the verb; when it was stopped after saving (exit code 75) the job is queued again,

@@ -11,11 +11,9 @@
 #   LABELS   more labels; `slow` leaves the test to `tests/run.sh --full`
 #   TIMEOUT  seconds, default 60
 #   LINK     more targets to link
-set(GALVATRON_TEST_PROGRAM "" CACHE FILEPATH "Program that the tests of the whole program play, an installed one for example; empty: the one built here")
+#
+# Tests of the whole program play the one built here, or what GALVATRON_TEST_PROGRAM names when they are run.
 set(GALVATRON_TESTED_PROGRAM $<TARGET_FILE:galvatron>)
-if(GALVATRON_TEST_PROGRAM)
-  set(GALVATRON_TESTED_PROGRAM ${GALVATRON_TEST_PROGRAM})
-endif()
 
 set(GALVATRON_TEST_ENVIRONMENT
     OMP_NUM_THREADS=1

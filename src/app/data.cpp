@@ -37,9 +37,11 @@ Data load_data(Job& job) {
     job.pat(core::format("read the data: {}", what));
     job.end_if_asked("while the data were read");
   };
+  options.index_folder = job.paths().root / "index";
   auto loaded = store::load_training_data(job.world(), options);
   job.world().agree("", [&] { job.end_if_asked("while the data were read"); });
   for (const auto& warning : loaded.warnings) job.log().warning(warning);
+  for (const auto& index : loaded.indices) job.log().info("packed text: " + index);
   Data data;
   data.train = std::move(loaded.train);
   data.valid = std::move(loaded.valid);

@@ -142,7 +142,7 @@ struct TrainSection {
   int64_t eval_every = 50;
   int64_t log_every = 10;
   int64_t check_replicas_every = 0;  ///< 0 = only before saves
-  double walltime = 0.0;  ///< seconds; 0 = none
+  double walltime = 0.0;             ///< seconds; 0 = none
   bool overlap_pipeline = true;
   bool overlap_gradients = true;
   bool overlap_parameters = true;

@@ -14,6 +14,7 @@
 #include "runtime/trace_file.hpp"
 #include "runtime/training_state.hpp"
 #include "runtime/validation.hpp"
+#include "store/file.hpp"
 #include "store/metrics.hpp"
 
 namespace galvatron::runtime {
@@ -44,6 +45,7 @@ class Loop {
  private:
   Request wanted() const;
   std::optional<double> validate(Request& request);
+  void write_metrics(const store::MetricsLine& line);
   void log_step(const StepResult& result, std::optional<double> valid_loss);
   bool validation_due() const;
   bool make_up_validation();
@@ -58,6 +60,7 @@ class Loop {
   Loader loader_;
   std::optional<TraceWriter> trace_writer_;
   std::optional<store::MetricsFile> metrics_;  // rank 0
+  bool metrics_wait_ = false;                  ///< the disk took no line when it was last asked
   TrainReport report_;
   std::vector<double> step_seconds_;
   int64_t step_ = 0;  ///< steps taken
@@ -164,6 +167,17 @@ bool Loop::stops(Request request) {
   return request >= Request::stop_user;
 }
 
+/// A disk that is full for a while costs no run, and its lines come late.
+void Loop::write_metrics(const store::MetricsLine& line) {
+  try {
+    metrics_->append(line);
+    metrics_wait_ = false;
+  } catch (const store::DiskError& error) {
+    if (!std::exchange(metrics_wait_, true))
+      job_.log.warning(core::format("{}; lines wait in memory until there is room", error.what()));
+  }
+}
+
 void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) {
   const auto steps = step_ - interval_step_;
   const auto seconds = interval_seconds_ / static_cast<double>(std::max<int64_t>(1, steps));
@@ -181,7 +195,7 @@ void Loop::log_step(const StepResult& result, std::optional<double> valid_loss) 
     for (const auto section : {Section::forward, Section::backward, Section::tensor_parallel,
                                Section::pipeline_wait, Section::gradient_sync, Section::optimizer})
       line.number(key_of(section), session_.times().of(section));
-    metrics_->append(line);
+    write_metrics(line);
   }
   const auto left = seconds * static_cast<double>(end_ - step_);
   job_.log.info(core::format(

@@ -21,6 +21,9 @@
 namespace galvatron::store {
 namespace {
 
+/// Bytes of lines kept for a disk that takes none: the older ones are given up beyond.
+constexpr size_t most_waiting = size_t{16} << 20;
+
 std::string printed(const char* pattern, double value) {
   char text[64];
   std::snprintf(text, sizeof text, pattern, value);
@@ -102,19 +105,31 @@ MetricsFile::MetricsFile(std::filesystem::path path) : path_(std::move(path)) {
 }
 
 MetricsFile::~MetricsFile() {
+  try {
+    write_waiting();
+  } catch (const DiskError&) {
+    // Said when the lines came.
+  }
   ::close(descriptor_);
 }
 
 void MetricsFile::append(const MetricsLine& line) {
-  const auto text = line.json() + "\n";
+  if (waiting_.size() > most_waiting) waiting_.clear();
+  waiting_ += line.json() + "\n";
+  write_waiting();
+}
+
+void MetricsFile::write_waiting() {
+  if (waiting_.empty()) return;
+  const auto end = ::lseek(descriptor_, 0, SEEK_END);
   ssize_t put = 0;
   do {
-    put = ::write(descriptor_, text.data(), text.size());
+    put = ::write(descriptor_, waiting_.data(), waiting_.size());
   } while (put < 0 && errno == EINTR);
-  if (put == static_cast<ssize_t>(text.size())) return;
-  throw DiskError(
-      core::format("cannot append to {}: {}", path_.string(),
-                   put < 0 ? std::generic_category().message(errno) : "no space for a whole line"));
+  if (put == static_cast<ssize_t>(waiting_.size())) return waiting_.clear();
+  auto problem = put < 0 ? std::generic_category().message(errno) : "no space for a whole line";
+  if (put > 0 && ::ftruncate(descriptor_, end) != 0) problem += ", and its part cannot be cut off";
+  throw DiskError(core::format("cannot append to {}: {}", path_.string(), problem));
 }
 
 std::filesystem::path truncate_metrics(const std::filesystem::path& path, int64_t step) {

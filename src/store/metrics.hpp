@@ -48,12 +48,16 @@ class MetricsFile {
   MetricsFile& operator=(const MetricsFile&) = delete;
   ~MetricsFile();
 
-  /// Throws ResourceError (environment) on a failed write.
+  /// Throws DiskError on a failed write, as on a full disk; the file ends with a whole line then, and this
+  /// line waits in memory for the next one.
   void append(const MetricsLine& line);
 
  private:
+  void write_waiting();
+
   std::filesystem::path path_;
   int descriptor_ = -1;
+  std::string waiting_;  ///< lines that are not in the file
 };
 
 /// Cuts the file behind the last line of step `step` or before, as a resume from that step needs it. The cut

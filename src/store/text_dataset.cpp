@@ -4,18 +4,15 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cmath>
-#include <set>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
 #include "store/file.hpp"
+#include "store/text_index_together.hpp"
+#include "store/text_sources.hpp"
 
 namespace galvatron::store {
 namespace {
-
-/// Of each such stretch of a file the last share goes to validation.
-constexpr int64_t split_bytes = int64_t{256} << 10;
 
 class TextDataset final : public Dataset {
  public:
@@ -30,86 +27,61 @@ class TextDataset final : public Dataset {
                    [](char byte) { return static_cast<int32_t>(static_cast<uint8_t>(byte)); });
   }
   std::string fingerprint() const override {
-    return core::format("text-{}-{:016x}", tokens(), XXH3_64bits(bytes_.data(), bytes_.size()));
+    return text_fingerprint(tokens(), XXH3_64bits(bytes_.data(), bytes_.size()));
   }
 
  private:
   std::string bytes_;
 };
 
-/// What rank 0 finds and the others are told.
+/// What rank 0 reads and the others are told.
 struct Corpus {
   std::string train;
   std::string valid;
-  int64_t files = 0;
-  std::vector<std::string> warnings;
 };
 
-std::string read_text_file(const std::filesystem::path& path) {
-  try {
-    const File file(path, File::Mode::read);
-    std::string text(static_cast<size_t>(file.size()), '\0');
+std::string read_text(const TextFile& source) {
+  std::string text;
+  read_as_data([&] {
+    const File file(source.path, File::Mode::read);
+    text.resize(static_cast<size_t>(file.size()));
     file.read(0, std::as_writable_bytes(std::span(text)));
-    if (!text.empty() && text.back() != '\n') text += '\n';
-    return text;
-  } catch (const DiskError& error) {
-    throw core::UserError(core::ExitCode::data, error.what());
-  }
+  });
+  if (!text.empty() && text.back() != '\n') text += '\n';
+  return text;
 }
 
-/// The files of all globs, each once, in the byte order of their paths.
-std::set<std::string> files_of(const std::vector<std::string>& globs, const char* key, Corpus& corpus) {
-  std::set<std::string> files;
-  for (const auto& glob : globs) {
-    const auto found = match_files(glob);
-    if (found.empty()) corpus.warnings.push_back(core::format("data.{}: \"{}\" matches no file", key, glob));
-    for (const auto& path : found) files.insert(path.string());
-  }
-  return files;
-}
-
-/// Where validation begins in a stretch of text: the share, moved to the next line break where there is one.
-size_t cut_of(std::string_view stretch, double share) {
-  const auto size = static_cast<double>(stretch.size());
-  const auto cut = stretch.size() - static_cast<size_t>(std::llround(share * size));
-  if (cut == 0 || cut == stretch.size()) return cut;
-  const auto line_end = stretch.find('\n', cut - 1);
-  return line_end == std::string_view::npos || line_end + 1 == stretch.size() ? cut : line_end + 1;
-}
-
-void split_file(std::string_view text, double share, Corpus& corpus) {
+void split_text(std::string_view text, double share, Corpus& corpus) {
   while (!text.empty()) {
     const auto stretch = text.substr(0, static_cast<size_t>(split_bytes));
-    const auto cut = cut_of(stretch, share);
+    const auto cut = validation_of(stretch, share);
     corpus.train += stretch.substr(0, cut);
     corpus.valid += stretch.substr(cut);
     text.remove_prefix(stretch.size());
   }
 }
 
-Corpus read_corpus(const TextOptions& options) {
+Corpus read_corpus(const TextSources& sources, const TextOptions& options) {
   Corpus corpus;
-  const auto train = files_of(options.train, "train", corpus);
-  const auto valid = files_of(options.valid, "valid", corpus);
-  for (const auto& path : train) {
-    if (valid.contains(path)) {
-      corpus.warnings.push_back(core::format("{} is validation text, so it is not trained on", path));
-      continue;
-    }
-    options.alive(path);
-    split_file(read_text_file(path), options.valid.empty() ? options.split : 0.0, corpus);
-    ++corpus.files;
-  }
-  for (const auto& path : valid) {
-    options.alive(path);
-    corpus.valid += read_text_file(path);
-    ++corpus.files;
+  for (const auto& source : sources.files) {
+    options.alive(source.path);
+    split_text(read_text(source), source.share, corpus);
   }
   if (corpus.train.empty())
-    throw core::UserError(core::ExitCode::data, core::format("data.train: no text in [\"{}\"] under {}",
-                                                             core::join(options.train, "\", \""),
-                                                             std::filesystem::current_path().string()));
+    throw core::UserError(core::ExitCode::data, "data.train: no text is left to train on");
   return corpus;
+}
+
+/// Rank 0 reads for all.
+void read_for_all(comm::World& world, const TextSources& sources, const TextOptions& options,
+                  TextDatasets& out) {
+  Corpus corpus;
+  world.agree("read the text", [&] {
+    if (world.rank() == 0) corpus = read_corpus(sources, options);
+  });
+  out.train = make_text_dataset(world.broadcast(std::move(corpus.train), 0));
+  auto valid = world.broadcast(std::move(corpus.valid), 0);
+  if (!valid.empty()) out.valid = make_text_dataset(std::move(valid));
 }
 
 }  // namespace
@@ -118,20 +90,24 @@ std::unique_ptr<Dataset> make_text_dataset(std::string bytes) {
   return std::make_unique<TextDataset>(std::move(bytes));
 }
 
+std::string text_fingerprint(int64_t bytes, uint64_t hash) {
+  return core::format("text-{}-{:016x}", bytes, hash);
+}
+
 TextDatasets load_text(comm::World& world, const TextOptions& options) {
   GALV_ASSERT(options.split >= 0.0 && options.split < 1.0, options.split);
-  Corpus corpus;
-  world.agree("read the text", [&] {
-    if (world.rank() == 0) corpus = read_corpus(options);
+  TextSources sources;
+  world.agree("look for the text", [&] {
+    if (world.rank() == 0) sources = find_text(options);
   });
   TextDatasets out;
-  out.files = std::stoll(world.broadcast(std::to_string(corpus.files), 0));
-  const auto warnings = std::stoll(world.broadcast(std::to_string(corpus.warnings.size()), 0));
-  corpus.warnings.resize(static_cast<size_t>(warnings));
-  for (auto& warning : corpus.warnings) out.warnings.push_back(world.broadcast(std::move(warning), 0));
-  out.train = make_text_dataset(world.broadcast(std::move(corpus.train), 0));
-  auto valid = world.broadcast(std::move(corpus.valid), 0);
-  if (!valid.empty()) out.valid = make_text_dataset(std::move(valid));
+  out.files = std::stoll(world.broadcast(std::to_string(sources.files.size()), 0));
+  const auto bytes = std::stoll(world.broadcast(std::to_string(sources.bytes()), 0));
+  const auto warnings = std::stoll(world.broadcast(std::to_string(sources.warnings.size()), 0));
+  sources.warnings.resize(static_cast<size_t>(warnings));
+  for (auto& warning : sources.warnings) out.warnings.push_back(world.broadcast(std::move(warning), 0));
+  if (bytes < options.index_from || !map_index(world, sources, options, out))
+    read_for_all(world, sources, options, out);
   return out;
 }
 

@@ -20,6 +20,8 @@ struct TextOptions {
   std::vector<std::string> valid;  ///< globs; empty = take `split` of the training text
   double split = 0.05;             ///< share of the training text, in [0, 1)
   std::function<void(std::string_view)> alive = [](std::string_view) {};  ///< hears which file is read
+  int64_t index_from = int64_t{64} << 20;   ///< texts of so many bytes are packed into an index
+  std::filesystem::path index_folder = {};  ///< that all nodes share, for where the text's own takes none
 };
 
 struct TextDatasets {
@@ -27,14 +29,20 @@ struct TextDatasets {
   std::unique_ptr<Dataset> valid;  ///< null when neither `valid` nor `split` gives any
   int64_t files = 0;
   std::vector<std::string> warnings;  ///< globs that matched nothing, files left out
+  std::string index;                  ///< where the index is and whether it was made now; empty without one
 };
 
-/// Collective: rank 0 reads the files and broadcasts the bytes, so they need to be visible to rank 0 only.
-/// Files follow each other in the byte order of their paths, each ended by a newline. Validation text is
-/// taken from all over the training text: of every 256 KiB of a file (of the whole file where it is shorter)
-/// the last `split` share, moved to the next line break. Throws AgreedError (data, exit code 5) when nothing
-/// is left to train on.
+/// Collective: rank 0 reads the files and broadcasts the bytes, so they need to be visible to rank 0 only. A
+/// large text is packed once (text_index.hpp) and mapped by every rank: one index for all nodes where they
+/// share its folder, else one per node, by its first rank; `alive` is called on every rank meanwhile, and
+/// what it throws on any of them ends it on all. Files follow each other in the byte order of their paths,
+/// each ended by a newline. Validation text is taken from all over the training text: of every 256 KiB of a
+/// file (of the whole file where it is shorter) the last `split` share, moved to the next line break. Throws
+/// AgreedError (data, exit code 5) when nothing is left to train on.
 TextDatasets load_text(comm::World& world, const TextOptions& options);
+
+/// What identifies the bytes of a text, packed or not.
+std::string text_fingerprint(int64_t bytes, uint64_t hash);
 
 /// The bytes of a text already in memory.
 std::unique_ptr<Dataset> make_text_dataset(std::string bytes);

@@ -179,7 +179,9 @@ TrainingData load_texts(comm::World& world, const DataOptions& options) {
   Assembly assembly;
   const auto sources = source_entries(options);
   for (size_t s = 0; s < sources.size(); ++s) {
-    auto text = load_text(world, {sources[s], options.valid, options.split, options.alive});
+    auto text = load_text(world, {sources[s], options.valid, options.split, options.alive, options.index_from,
+                                  options.index_folder});
+    if (!text.index.empty()) out.indices.push_back(std::move(text.index));
     for (auto& warning : text.warnings)
       if (std::find(out.warnings.begin(), out.warnings.end(), warning) == out.warnings.end())
         out.warnings.push_back(std::move(warning));

@@ -67,9 +67,11 @@ class Node:
 
 
 class EmulatedCluster:
-    def __init__(self, ranks_of_nodes, rate_mbit):
-        """A bridge with one cable per node, each of `rate_mbit` Mbit/s in both directions."""
+    def __init__(self, ranks_of_nodes, rate_mbit, disk_mib=0):
+        """A bridge with one cable per node, each of `rate_mbit` Mbit/s in both directions; a small disk that all nodes
+        share, where `disk_mib` says so."""
         self.ranks, self.rate, self.nodes, self.switch = ranks_of_nodes, rate_mbit, [], None
+        self.disk_mib = disk_mib
         self.folder = None
 
     def __enter__(self):
@@ -101,6 +103,9 @@ class EmulatedCluster:
             hostfile.write("".join(f"{self.host(i)} slots={self.ranks[i]}\n" for i in count))
         self.switch = Node("switch")
         shell(f"{self.switch.network()} sh -c 'ip link add bridge type bridge && ip link set bridge up'")
+        if self.disk_mib:
+            os.mkdir(self.disk())
+            shell(f"nsenter --target {self.switch.pid} --mount mount -t tmpfs -o size={self.disk_mib}m tmpfs {self.disk()}")
         for i in count:
             node = Node(self.host(i), self.switch, f"{self.folder}/hosts")
             self.nodes.append(node)
@@ -128,6 +133,21 @@ class EmulatedCluster:
     def address(i):
         return f"198.18.0.{i + 1}"  # of the block for benchmarks (RFC 2544); it exists only in the namespaces
 
+    def disk(self):
+        """The shared disk, as the nodes see it."""
+        return f"{self.folder}/disk"
+
+    def outside(self, path):
+        """A file of the nodes, as this program sees it."""
+        return f"/proc/{self.switch.pid}/root{path}"
+
+    def cut(self, i):
+        """The cable of a node is out: what is sent is lost, and nobody is told."""
+        shell(f"{self.switch.network()} ip link set port{i} nomaster")
+
+    def heal(self, i):
+        shell(f"{self.switch.network()} ip link set port{i} master bridge")
+
     def slow_node(self, i, rate_mbit):
         """The cable of a node: both directions."""
         limit = f"root tbf rate {rate_mbit}mbit burst {BURST} latency 50ms"
@@ -148,22 +168,27 @@ class EmulatedCluster:
                   f"burst {BURST} cburst {BURST}")
         shell(f"{tc} filter add dev eth0 parent 1: protocol ip u32 match ip dst {self.address(target)}/32 flowid 1:20")
 
-    def mpirun(self, command, timeout, environment=None):
-        """Runs a program on all ranks, started on the first node; its exit code and all that it printed."""
+    def start(self, command, timeout, environment=None, settings=None):
+        """Starts a program on all ranks, from the first node; `settings` are more of Open MPI's own."""
         words = ["nsenter", "--target", str(self.nodes[0].pid), "--uts", "--net", "--pid", "--mount", f"--wd={os.getcwd()}",
                  "--", "env", "TMPDIR=/dev/shm", "timeout", "-k", "5", str(timeout), "mpirun",
                  "--hostfile", f"{self.folder}/hostfile", "--bind-to", "none", "-np", str(sum(self.ranks))]
-        settings = {"plm": "rsh", "plm_rsh_agent": f"{self.folder}/agent", "plm_rsh_no_tree_spawn": "1",
-                    "btl": "self,vader,tcp", "mpi_yield_when_idle": "1"}
-        for key, value in settings.items():
+        every = {"plm": "rsh", "plm_rsh_agent": f"{self.folder}/agent", "plm_rsh_no_tree_spawn": "1",
+                 "btl": "self,vader,tcp", "mpi_yield_when_idle": "1", **(settings or {})}
+        for key, value in every.items():
             words += ["--mca", key, value]
         for name in environment or {}:
             words += ["-x", name]
         everything = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                           OMP_NUM_THREADS="1", **(environment or {}))
-        done = subprocess.run(words + ["-x", "OMP_NUM_THREADS"] + command, env=everything, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        return done.returncode, done.stdout
+        return subprocess.Popen(words + ["-x", "OMP_NUM_THREADS"] + command, env=everything, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="backslashreplace")
+
+    def mpirun(self, command, timeout, environment=None):
+        """Runs a program on all ranks to its end; its exit code and all that it printed."""
+        job = self.start(command, timeout, environment)
+        text = job.communicate()[0]
+        return job.returncode, text
 
     def end(self):
         for node in self.nodes + ([self.switch] if self.switch else []):

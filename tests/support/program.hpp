@@ -16,8 +16,12 @@ struct Said {
 /// `command` is for /bin/sh; "galvatron" is to be written as $G.
 inline Said shell(const std::string& command) {
   Said said;
+  // An installed program for example, instead of the one that was built.
   FILE* pipe =
-      popen(("G='" GALVATRON_PROGRAM "'; cd '" GALVATRON_SOURCE_DIR "'; " + command + " 2>&1").c_str(), "r");
+      popen(("G=\"${GALVATRON_TEST_PROGRAM:-" GALVATRON_PROGRAM "}\"; cd '" GALVATRON_SOURCE_DIR "'; " +
+             command + " 2>&1")
+                .c_str(),
+            "r");
   if (pipe == nullptr) return said;
   char buffer[4096];
   while (const size_t got = fread(buffer, 1, sizeof buffer, pipe)) said.text.append(buffer, got);

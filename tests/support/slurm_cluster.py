@@ -18,7 +18,7 @@ from emulated_cluster import EmulatedCluster, Unavailable
 
 DAEMONS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel", "sinfo")
 CPUS = 2         # of a node, whatever this machine has
-KILL_WAIT = 10   # seconds between SIGTERM and SIGKILL
+KILL_WAIT = 60   # seconds between SIGTERM and SIGKILL, so that a busy machine has time to save
 
 CONFIGURATION = """
 ClusterName=test
@@ -46,7 +46,7 @@ AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
 JobAcctGatherType=jobacct_gather/none
 KillWait={kill_wait}
-SlurmdTimeout=15
+SlurmdTimeout=30
 SlurmctldTimeout=15
 MinJobAge=300
 ReturnToService=2
@@ -55,7 +55,7 @@ PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 SlurmctldParameters=preempt_send_user_signal
 NodeName=node[0-{last}] CPUs={cpus} CoresPerSocket={cpus} Sockets=1 ThreadsPerCore=1 RealMemory=4000 State=UNKNOWN
-PartitionName=main Nodes=ALL Default=YES MaxTime=1:00:00 State=UP PriorityTier=1 GraceTime=10
+PartitionName=main Nodes=ALL Default=YES MaxTime=1:00:00 State=UP PriorityTier=1 GraceTime=60
 PartitionName=urgent Nodes=ALL MaxTime=1:00:00 State=UP PriorityTier=10 PreemptMode=OFF
 """
 
@@ -97,7 +97,7 @@ class SlurmCluster(EmulatedCluster):
         for i in range(len(self.nodes)):
             self.start_node(i)
         self.until(lambda: self.command(["sinfo", "-h", "-t", "idle", "-o", "%D"]).strip() == str(len(self.nodes)),
-                   20, "the nodes are not idle")
+                   120, "the nodes are not idle")
 
     def configuration(self):
         return os.path.join(self.folder, "slurm.conf")
@@ -144,7 +144,7 @@ class SlurmCluster(EmulatedCluster):
     def command(self, words, more=None, check=True):
         """A Slurm command on the first node; what it printed."""
         done = subprocess.run(self.inside(0, words), env=self.environment(more), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=120, check=False)
         if check and done.returncode != 0:
             raise RuntimeError(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
@@ -177,7 +177,7 @@ class SlurmCluster(EmulatedCluster):
         text = self.command(["scontrol", "--oneliner", "show", "job", str(job)], check=False)
         return re.findall(r"JobState=(\w+)", text)
 
-    def wait(self, job, seconds=120):
+    def wait(self, job, seconds=180):
         """Waits until a job, with all tasks of an array, has ended for good."""
         over = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"}
         self.until(lambda: (states := self.states(job)) and set(states) <= over, seconds,

@@ -12,6 +12,9 @@ import os
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from program import tested  # noqa: E402
+
 WORLDS = [1, 2, 4, 8, 16, 64]
 PUBLISHED = ("inputs/gpt/", "inputs/llama/")
 SMALL = ["cluster.memory=1 GiB"]
@@ -39,7 +42,7 @@ def check(call):
 
 
 def main():
-    program, source = sys.argv[1:]
+    program, source = tested(sys.argv[1]), sys.argv[2]
     os.chdir(source)
     decks = sorted(set(glob.glob("inputs/**/*.toml", recursive=True)) - set(glob.glob("inputs/clusters/*.toml")))
     problems = [] if decks else ["no deck found"]

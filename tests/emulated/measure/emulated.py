@@ -13,6 +13,7 @@ import time
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 from emulated_cluster import EmulatedCluster, Unavailable, skip  # noqa: E402
+from program import tested  # noqa: E402
 
 FAST, SLOW = 80, 8  # Mbit/s: slow enough that a busy machine does not show
 PATIENCE = 90       # seconds until a run is given up
@@ -84,7 +85,7 @@ def main():
     case, test, program = sys.argv[1:]
     os.chdir(SOURCE)
     try:
-        problems = CASES[case](test, program)
+        problems = CASES[case](test, tested(program))
     except Unavailable as reason:
         skip(reason)
     for problem in problems:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Installs into a temporary prefix and uses what is there, from elsewhere: the program, a deck, the job scripts' helper and
-the module files, the latter with whatever this machine has: Lmod, Environment Modules, lua, tclsh.
+the module files, the latter with whatever this machine has: Lmod, Environment Modules, lua, tclsh. Or has tests of the build folder
+play the installed program.
 
-Usage: installed.py CMAKE BUILD_FOLDER VERSION MPIEXEC
+Usage: installed.py CMAKE BUILD_FOLDER VERSION MPIEXEC [CTEST WORD…]
 """
 import os
 import re
@@ -41,7 +42,7 @@ class Tree:
 
     def run(self, words, needed=(), cwd=None, code=0):
         done = subprocess.run(words, cwd=cwd or self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=100, check=False)
+                              stderr=subprocess.STDOUT, text=True, timeout=1500, check=False)
         if done.returncode != code:
             self.problems.append(f"{' '.join(words)}: exit {done.returncode}, expected {code}\n{done.stdout}")
         for what in needed:
@@ -60,6 +61,14 @@ class Tree:
         out = os.path.join(self.folder, "run")
         self.run([self.mpiexec, "--bind-to", "none", "-n", "2", galvatron, "train", "inputs/tiny/gpt.toml", "plan.tp=2",
                   "--out", out], ["RESULT verb=train steps=20 .*exit=0"], cwd=self.home)
+
+    def tests(self, build, ctest):
+        """Tests that the words after `ctest` choose play the program that lies here."""
+        played = os.path.join(self.prefix, "bin", "galvatron")
+        os.environ["GALVATRON_TEST_PROGRAM"] = played
+        text = self.run([*ctest, "--test-dir", build, "--no-tests=error", "--output-on-failure"], ["100% tests passed"])
+        # What the tests play says itself where it lies, so that none plays the one that was built.
+        print(text)
 
     def helper(self):
         """The job scripts find the program that they were installed with."""
@@ -97,12 +106,14 @@ class Tree:
 
 
 def main():
-    cmake, build, version, mpiexec = sys.argv[1:]
+    cmake, build, version, mpiexec, *ctest = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="galvatron-install-") as folder:
         prefix = os.path.join(folder, "prefix")
         tree = Tree(prefix, folder, version, mpiexec)
         tree.run([cmake, "--install", build, "--prefix", prefix])
-        if not tree.problems:
+        if not tree.problems and ctest:
+            tree.tests(build, ctest)
+        elif not tree.problems:
             tree.files()
             tree.program()
             tree.helper()

@@ -25,7 +25,7 @@ PLANS = {
     "4ring": (4, ["model.family=llama", "model.kv_heads=2", "plan.cp=2", "plan.sp=2", "plan.zero=3"]),
 }
 # Long enough to be interrupted on any machine, with checkpoints all along.
-LONG = ["train.steps=4000", "checkpoint.every=50", "train.eval_every=0", "plan.tp=2"]
+LONG = ["train.steps=100000", "checkpoint.every=50", "train.eval_every=0", "plan.tp=2"]
 
 
 def resume(j, plan):
@@ -92,7 +92,7 @@ def killed(j):
         if len(ranks) != 2:
             j.problems.append(f"expected two ranks, found {ranks}")
         os.kill(ranks[1], signal.SIGKILL)
-    rc, text = j.finish(job, 10)
+    rc, text = j.finish(job)
     if rc == 0:
         j.problems.append(f"a killed rank ended with exit 0:\n{text}")
     rc, text = j.finish(j.start(1, "show", ["--html", j.file("run", "report.html")], j.out("run")))
@@ -108,10 +108,10 @@ def killed(j):
 def hanging(j):
     """A rank that stands still: the watchdog ends the job and says who, and the next attempt moves its report aside."""
     run = ["--out", j.out("run")] + LONG
-    job = j.start(2, "train", run + ["run.watchdog=2"])
+    job = j.start(2, "train", run + ["run.watchdog=8"])
     if j.started(job, "run", 60):
         os.kill(j.ranks_of(job)[1], signal.SIGSTOP)
-    rc, text = j.finish(job, 20)
+    rc, text = j.finish(job)
     if rc != 9:
         j.problems.append(f"a stopped rank: exit {rc}, expected 9\n{text}")
     j.need(text, ["no line from rank 1"])
@@ -132,7 +132,7 @@ def signals(j):
         if j.await_that(job, lambda: j.checkpoints("run"), "a checkpoint after SIGUSR1"):
             j.started(job, "run", j.last_checkpoint_step("run") + 10)
         os.kill(ranks[1], signal.SIGTERM)
-    rc, text = j.finish(job, 20)
+    rc, text = j.finish(job)
     j.ended(rc, 75, text, ["stopped=requeue"], "SIGTERM to one rank")
     last = j.last_checkpoint_step("run")
     j.run(2, run + [f"train.stop_after={last + 5}"], texts=[f"resumed_from={last} "])
@@ -145,23 +145,23 @@ def early_signals(j):
     # The first part is written when it is done.
     if j.await_that(job, lambda: os.path.exists(j.file("run", "profile.h5")), "profile.h5"):
         os.kill(j.ranks_of(job)[1], signal.SIGTERM)
-    rc, text = j.finish(job, 20)
+    rc, text = j.finish(job)
     j.ended(rc, 75, text, ["stopped in the profile; the next start goes on"], "SIGTERM in the profile")
     j.require_files("run", ["profile.h5"])
     j.reported("run", ["stopped in the profile"])
     job = j.start(2, "run", run)
     if j.await_that(job, lambda: os.path.exists(j.file("run", "search.txt")), "search.txt"):
         os.kill(j.ranks_of(job)[1], signal.SIGTERM)
-    rc, text = j.finish(job, 20)
-    j.ended(rc, 75, text, ["was stopped before its end; measuring what it lacks", "kept from one that was stopped: 2 links",
-                           "profile: links: 1 of 1 pairs, 1 of them kept", "stopped in the trials"], "SIGTERM in the trials")
+    rc, text = j.finish(job)
+    j.ended(rc, 75, text, ["was stopped before its end; measuring what it lacks", "kept from one that was stopped: ",
+                           "stopped in the trials"], "SIGTERM in the trials")
     j.run(2, run, verb="search", texts=["used again"])
 
 
 def profile_stops(j):
     """Every way to stop or to save in the profile; the last start has nothing left to do."""
     run = ["--out", j.out("run"), "profile.budget=6"]
-    j.run(2, run + ["train.walltime=4 s"], verb="profile", code=75, texts=["stopped in the profile"])
+    j.run_limited(2, run, lambda: os.path.exists(j.file("run", "profile.h5")), ["stopped in the profile"], verb="profile")
 
     def written(words, act):
         """Starts, waits until the file is written once more, acts, and returns how it ended."""
@@ -169,7 +169,7 @@ def profile_stops(j):
         job = j.start(2, "profile", words)
         if j.await_that(job, lambda: os.stat(j.file("run", "profile.h5")).st_mtime_ns > known, "another profile.h5"):
             act(job)
-        return j.finish(job, 30)
+        return j.finish(job)
 
     rc, text = written(run, lambda job: os.kill(j.ranks_of(job)[0], signal.SIGUSR1))
     j.ended(rc, 0, text, ["was stopped before its end", "saved as far as it is", "what the budget covered"], "SIGUSR1")
@@ -177,19 +177,20 @@ def profile_stops(j):
     wider = run + ["model.ffn=384", "profile.budget=20"]
     rc, text = written(wider, lambda job: open(j.file("run", "STOP"), "w").close())
     j.ended(rc, 0, text, ["is of other ranks, another build or model; measuring what it lacks",
-                          "kept from an earlier profile: 2 links, curves of 5 collectives"], "STOP in the profile")
-    j.run(2, wider, verb="profile", texts=["profile: links: 1 of 1 pairs, 1 of them kept"])
+                          "kept from an earlier profile: .*curves of 5 collectives"], "STOP in the profile")
+    # How many a busy machine measures within the budget is its own affair.
+    j.run(2, wider, verb="profile", texts=["was stopped before its end", "kept from one that was stopped: .*curves of 5 collectives"])
     j.run(2, wider, verb="profile", texts=["used again"])
 
 
 def touch_files(j):
-    job = j.start(2, "train", ["--out", j.out("run"), "train.steps=4000", "checkpoint.every=0", "plan.tp=2"])
+    job = j.start(2, "train", ["--out", j.out("run"), "train.steps=100000", "checkpoint.every=0", "plan.tp=2"])
     if j.started(job, "run", 10):
         open(j.file("run", "CHECKPOINT"), "w").close()
         if j.await_that(job, lambda: j.checkpoints("run"), "a checkpoint after CHECKPOINT"):
             j.started(job, "run", j.last_checkpoint_step("run") + 10)
         open(j.file("run", "STOP"), "w").close()
-    rc, text = j.finish(job, 20)
+    rc, text = j.finish(job)
     j.ended(rc, 0, text, ["stopped=user"], "STOP")
     for name in ("CHECKPOINT", "STOP"):
         if os.path.exists(j.file("run", name)):
@@ -198,7 +199,7 @@ def touch_files(j):
 
 def time_limit(j):
     run = ["--out", j.out("run"), "train.steps=100000", "train.eval_every=0", "train.log_every=100", "plan.tp=2"]
-    j.run(2, run + ["checkpoint.every=0", "train.walltime=2 s"], code=75, texts=["stopped=requeue"])
+    j.run_limited(2, run + ["checkpoint.every=0"], lambda: j.checkpoints("run"), ["stopped=requeue"])
     if not j.checkpoints("run"):
         j.problems.append("the time limit saved nothing")
 
@@ -278,9 +279,9 @@ def watched(j):
 def two_jobs(j):
     job = j.start(2, "train", ["--out", j.out("run")] + LONG)
     if j.started(job, "run", 5):
-        j.run(1, ["--out", j.out("run"), "plan.pp=1", "train.steps=4000"], code=3, texts=["is in use by process", "lock"])
+        j.run(1, ["--out", j.out("run"), "plan.pp=1", "train.steps=100000"], code=3, texts=["is in use by process", "lock"])
         open(j.file("run", "STOP"), "w").close()
-    rc, text = j.finish(job, 20)
+    rc, text = j.finish(job)
     j.ended(rc, 0, text, ["stopped=user"], "the first of two jobs")
 
 

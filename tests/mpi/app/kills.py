@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-from journey import Journey
+from journey import Journey, tested
 
 DECK = ["train.steps=1000000", "train.warmup=10", "train.eval_every=0", "train.log_every=1", "checkpoint.every=1", "checkpoint.keep=3",
         "plan.tp=2", "model.hidden=128", "run.trace=0"]
@@ -69,7 +69,7 @@ def attempt(journey, number, draw):
         time.sleep(draw.random() * 0.2)
         kill(ranks, job, draw)
         inside = under_way(journey)
-    rc, text = journey.finish(job, 20)
+    rc, text = journey.finish(job)
     if not begun:
         journey.problems.append(text)
     if begun and rc == 0:
@@ -83,7 +83,7 @@ def attempt(journey, number, draw):
 
 
 def main():
-    number, program, mpiexec = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+    number, program, mpiexec = int(sys.argv[1]), tested(sys.argv[2]), sys.argv[3]
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
     seed = int(os.environ.get("GALVATRON_TEST_SEED", "1"))
     draw = random.Random(seed)

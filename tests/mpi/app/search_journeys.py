@@ -41,7 +41,7 @@ def search_stops(j):
         job = j.start(2, "search", run)
         if j.await_that(job, lambda: os.path.exists(kept) and os.stat(kept).st_mtime_ns > known, "answers in search.kept"):
             act(job)
-        return j.finish(job, 60)
+        return j.finish(job)
 
     rc, text = stopped(lambda job: os.kill(j.ranks_of(job)[1], signal.SIGTERM))
     j.ended(rc, 75, text, ["search: stopped; what it knows is in", "stopped in the search"], "SIGTERM in the search")

@@ -14,6 +14,7 @@ import tempfile
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 from emulated_cluster import Unavailable, skip  # noqa: E402
+from program import tested  # noqa: E402
 from slurm_cluster import SlurmCluster  # noqa: E402
 
 DECK = "inputs/tiny/gpt.toml"
@@ -22,7 +23,9 @@ ONE_NODE = ["-N1", "--ntasks-per-node=2", "--time=10"]
 QUICK = ["profile.budget=1", "search.trials=0"]
 # One plan for all, so that a run can be compared with another one bit for bit.
 PLAN = ["plan.tp=2", "train.eval_every=0"]
-LONG = PLAN + ["train.steps=20000", "checkpoint.every=0"]
+LONG = PLAN + ["train.steps=1000000", "checkpoint.every=0"]
+# Seconds that anything may take on a machine that has other work: a bound for what hangs, not for what is slow.
+WAIT = 180
 
 
 class Jobs:
@@ -37,7 +40,7 @@ class Jobs:
         settings = dict({"GALVATRON": self.program}, **(more or {}))
         return self.slurm.sbatch([f"jobscripts/slurm/{script}.sbatch", *words], options, settings)
 
-    def ended(self, job, state, code, texts, seconds=120):
+    def ended(self, job, state, code, texts, seconds=WAIT):
         end = self.slurm.wait(job, seconds)
         if (end.state, end.code) != (state, code):
             self.problems.append(f"job {job}: {end.state}, exit code {end.code}, expected {state}, {code}\n{end.text}")
@@ -69,10 +72,10 @@ class Jobs:
         if not left or differing:
             self.problems.append(f"metrics of {a} and {b} differ at steps {differing[:5]} of {len(left)}")
 
-    def await_step(self, name, step, seconds=60):
+    def await_step(self, name, step, seconds=WAIT):
         self.slurm.until(lambda: max(self.steps(name), default=0) >= step, seconds, f"step {step} of {name}")
 
-    def await_checkpoint(self, name, seconds=60):
+    def await_checkpoint(self, name, seconds=WAIT):
         self.slurm.until(lambda: self.checkpoint_steps(name), seconds, f"a checkpoint of {name}")
 
     def checkpoint_steps(self, name):
@@ -84,7 +87,7 @@ class Jobs:
         if self.slurm.states(job) == ["PENDING"] and not self.slurm.steps_of(job):
             self.slurm.command(["scontrol", "update", f"jobid={job}", "starttime=now"], check=False)
 
-    def await_text(self, job, what, seconds):
+    def await_text(self, job, what, seconds=WAIT):
         """Waits for words in the log of a job that is queued again on the way."""
         self.slurm.until(lambda: self.hurry(job) or re.search(what, self.slurm.job_text(job)), seconds,
                          lambda: f"'{what}' does not come from job {job}\n{self.slurm.job_text(job)}")
@@ -129,29 +132,62 @@ def sweep(j):
     j.play("sweep", ["inputs/tiny/sweep.txt", DECK], ["has no line 9"], "FAILED", 2, options=ONE_NODE + ["--array=9"])
 
 
+def stop_by_signal(j, job, name):
+    """The ranks of a job that trains save and stop with 75, at a step that no clock decides."""
+    j.await_step(name, 10)
+    j.slurm.command(["scancel", "--signal=TERM", f"{job}.0"])
+
+
+def end_chain(j, job, name):
+    """Touches STOP until a job has seen it: one that begins takes the file away."""
+    j.slurm.until(lambda: j.hurry(job) or j.touch_stop(name) or j.slurm.states(job) == ["COMPLETED"], WAIT,
+                  lambda: f"the chain does not end\n{j.slurm.job_text(job)}")
+
+
+def same_as_whole(j, name, options):
+    """What was stopped and gone on with has the bits of a run that was left alone for as many steps."""
+    last = j.checkpoint_steps(name)[-1]
+    j.play("train", [DECK, "--out", j.out("whole"), f"train.stop_after={last}"] + LONG, [f"steps={last} "], options=options)
+    j.same("whole", name)
+
+
 def chain(j):
     """A run longer than its jobs: it is queued again and goes on, with the bits of one that was never stopped; touching
     STOP ends the chain."""
-    words = [DECK, "--out", j.out("parts")] + LONG
-    job = j.submit("chain", words + ["train.walltime=4 s"], options=ONE_NODE, more={"GALVATRON_VERB": "train"})
-    j.await_text(job, r"queued again at step \d+ \(was 0\), restart 1 of", 60)
+    job = j.submit("chain", [DECK, "--out", j.out("parts")] + LONG, options=ONE_NODE, more={"GALVATRON_VERB": "train"})
+    stop_by_signal(j, job, "parts")
+    j.await_text(job, r"queued again at step \d+ \(was 0\), restart 1 of")
     saved = j.checkpoint_steps("parts")[-1]
-    j.slurm.until(lambda: j.hurry(job) or max(j.steps("parts"), default=0) > saved, 60,
+    j.slurm.until(lambda: j.hurry(job) or max(j.steps("parts"), default=0) > saved, WAIT,
                   lambda: f"no progress beyond step {saved}\n{j.slurm.job_text(job)}")
-    # A job that begins takes the file away, and so it is touched until one has seen it.
-    j.slurm.until(lambda: j.hurry(job) or j.touch_stop("parts") or j.slurm.states(job) == ["COMPLETED"], 90,
-                  lambda: f"the chain does not end\n{j.slurm.job_text(job)}")
+    end_chain(j, job, "parts")
     j.ended(job, "COMPLETED", 0, [rf"resumed_from={saved} ", "stopped=user"])
-    last = j.checkpoint_steps("parts")[-1]
-    j.play("train", [DECK, "--out", j.out("whole"), f"train.stop_after={last}"] + LONG, [f"steps={last} "], options=ONE_NODE)
-    j.same("whole", "parts")
+    same_as_whole(j, "parts", ONE_NODE)
+
+
+def chain_refused(j):
+    """Where Slurm does not queue a job again, the chain goes on as a new job, with its own end and the count of restarts."""
+    job = j.submit("chain", [DECK, "--out", j.out("parts")] + LONG, options=ONE_NODE + ["--no-requeue"],
+                   more={"GALVATRON_VERB": "train", "MAX_RESTARTS": "1"})
+    stop_by_signal(j, job, "parts")
+    text = j.ended(job, "COMPLETED", 0, [r"queued again at step \d+ \(was 0\), restart 1 of at most 1"])
+    found = re.search(r"Submitted batch job (\d+)", text)
+    if not found:
+        j.problems.append(f"no new job was submitted:\n{text}")
+        return
+    saved, second = j.checkpoint_steps("parts")[-1], int(found.group(1))
+    j.slurm.until(lambda: max(j.steps("parts"), default=0) > saved, WAIT,
+                  lambda: f"no progress beyond step {saved}\n{j.slurm.job_text(second)}")
+    stop_by_signal(j, second, "parts")
+    j.ended(second, "FAILED", 75, [rf"resumed_from={saved} ", "stopped=requeue", "not queued again: MAX_RESTARTS=1"])
+    same_as_whole(j, "parts", ONE_NODE)
 
 
 def chain_ends(j):
     """A chain ends at MAX_RESTARTS, and when a job saved nothing new."""
-    words = [DECK, "--out", j.out("few")] + LONG
-    text = j.play("chain", words + ["train.walltime=4 s"], ["not queued again: MAX_RESTARTS=0"], "FAILED", 75,
-                  more={"MAX_RESTARTS": "0", "GALVATRON_VERB": "train"})
+    job = j.submit("chain", [DECK, "--out", j.out("few")] + LONG, more={"MAX_RESTARTS": "0", "GALVATRON_VERB": "train"})
+    stop_by_signal(j, job, "few")
+    text = j.ended(job, "FAILED", 75, ["not queued again: MAX_RESTARTS=0"])
     step = re.search(r"go on from step (\d+)", text)
     if not step or int(step.group(1)) not in j.checkpoint_steps("few"):
         j.problems.append(f"the step to go on from is not that of a checkpoint:\n{text}")
@@ -166,7 +202,7 @@ def requeue(j):
     job = j.submit("train", words)
     j.await_step("parts", 20)
     j.slurm.command(["scontrol", "requeue", str(job)])
-    j.slurm.until(lambda: j.restarts(job) == 1 and j.slurm.states(job) == ["PENDING"], 30, "the job is not queued again")
+    j.slurm.until(lambda: j.restarts(job) == 1 and j.slurm.states(job) == ["PENDING"], WAIT, "the job is not queued again")
     saved = j.checkpoint_steps("parts")
     if not saved:
         j.problems.append("nothing was saved before the job was queued again")
@@ -177,8 +213,7 @@ def requeue(j):
     last = j.checkpoint_steps("parts")[-1]
     if last <= saved[-1]:
         j.problems.append(f"scancel: the newest checkpoint is still of step {last}")
-    j.play("train", [DECK, "--out", j.out("whole"), f"train.stop_after={last}"] + LONG, [f"steps={last} "])
-    j.same("whole", "parts")
+    same_as_whole(j, "parts", NODES)
 
 
 def signals(j):
@@ -198,7 +233,7 @@ def killed(j):
     job = j.submit("train", words)
     j.await_checkpoint("run")
     j.slurm.command(["scancel", "--signal=KILL", f"{job}.0"])
-    end = j.slurm.wait(job, 30)
+    end = j.slurm.wait(job, WAIT)
     if end.state != "FAILED" or end.code == 0:
         j.problems.append(f"ranks killed: {end.state}, exit code {end.code}\n{end.text}")
     last = j.checkpoint_steps("run")[-1]
@@ -262,17 +297,17 @@ def node_death(j):
     job = j.submit("train", [DECK, "--out", j.out("run")] + LONG + ["checkpoint.every=20"])
     j.await_checkpoint("run")
     j.slurm.kill_node(1)
-    j.slurm.until(lambda: j.restarts(job) == 1, 90, lambda: f"the job is not queued again: {j.slurm.facts(job)}")
+    j.slurm.until(lambda: j.restarts(job) == 1, WAIT, lambda: f"the job is not queued again: {j.slurm.facts(job)}")
     saved = j.checkpoint_steps("run")[-1]
     j.slurm.start_node(1)
-    j.slurm.until(lambda: j.hurry(job) or max(j.steps("run"), default=0) >= saved + 30, 120,
+    j.slurm.until(lambda: j.hurry(job) or max(j.steps("run"), default=0) >= saved + 30, WAIT,
                   lambda: f"no progress after the node was back\n{j.slurm.job_text(job)}")
     j.touch_stop("run")
     j.ended(job, "COMPLETED", 0, [r"resumed_from=[1-9]", "stopped=user"])
 
 
 CASES = {name: case for name, case in globals().items()
-         if name in ("scripts", "run", "sweep", "chain", "chain_ends", "requeue", "signals", "killed", "mismatch", "doctor",
+         if name in ("scripts", "run", "sweep", "chain", "chain_refused", "chain_ends", "requeue", "signals", "killed", "mismatch", "doctor",
                       "time_limit", "preempted", "node_death")}
 
 
@@ -281,7 +316,7 @@ def main():
     os.chdir(SOURCE)
     try:
         with SlurmCluster(2) as slurm, tempfile.TemporaryDirectory(prefix="galvatron-slurm-") as folder:
-            jobs = Jobs(slurm, folder, program)
+            jobs = Jobs(slurm, folder, tested(program))
             try:
                 CASES[case](jobs)
             except RuntimeError as error:
