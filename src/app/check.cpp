@@ -151,13 +151,13 @@ core::ExitCode check_verb(Context& context) {
   const auto kernel_threads = static_cast<int>(std::max<int64_t>(1, deck.run.threads));
   const auto kernels = kernels::make_kernels(*device, kernel_threads);
   const runtime::KernelWorkspace workspace(*kernels);
-  const Subject subject{
-      spec::model_from_deck(deck.model),
-      described_cluster(deck.cluster),
-      search::options_from_deck(deck.search, runtime::dtype_of(deck.train), cost::overlap_of(deck.train)),
-      workspace,
-      *device,
-      kernel_threads};
+  const Subject subject{spec::model_from_deck(deck.model),
+                        described_cluster(deck.cluster),
+                        search::options_from_deck(deck.search, runtime::dtype_of(deck.train),
+                                                  cost::overlap_of(deck.train, deck.checkpoint)),
+                        workspace,
+                        *device,
+                        kernel_threads};
   const auto& [model, cluster, options, rule, own_device, own_threads] = subject;
   console.info(model_text(deck.model, model));
   console.info(core::format("cluster: {} nodes × {} ranks, {} a rank", cluster.nodes, cluster.ranks_per_node,
@@ -182,8 +182,7 @@ core::ExitCode check_verb(Context& context) {
     console.detail("Decision tree\n" + search::space_tree(found.space, search::Kinds(model)));
     best = found.best.front().candidate.plan;
   }
-  cost::LayerPricer pricer(profile, cluster, rule, options.overlap);
-  const auto price = cost::price_plan(best, model, options.dtype, pricer);
+  const auto price = cost::price_plan(best, model, options.dtype, profile, cluster, rule, options.overlap);
   best = cost::with_predictions(best, price, profile);
   console.info(core::format("Plan (times {}, {:.0f} % of the work by formula; memory exact)\n{}", times,
                             100 * price.modelled_share, search::plan_table(best, model)));

@@ -139,14 +139,6 @@ Job::Job(Context& context, FolderUse use) : context_(context) {
   if (use == FolderUse::own && !finished_) note_attempt();
 }
 
-std::vector<int> Job::nodes_of_ranks() const {
-  if (!described_) return measure::nodes_of_ranks(context_.ranks->world());
-  std::vector<int> nodes;
-  for (int64_t rank = 0; rank < cluster_.ranks(); ++rank)
-    nodes.push_back(static_cast<int>(cluster_.node_of(rank)));
-  return nodes;
-}
-
 void Job::renew_kernels() {
   workspace_.reset();
   kernels_.reset();

@@ -48,8 +48,6 @@ class Job {
   const spec::ModelSpec& model() const { return model_; }
   /// What plans are for: the machine that the job runs on or, for the verb `search`, the deck's [cluster].
   const spec::ClusterSpec& cluster() const { return cluster_; }
-  /// The node of every rank of the cluster.
-  std::vector<int> nodes_of_ranks() const;
   const store::RunPaths& paths() const { return paths_; }
   const std::string& run_id() const { return run_id_; }
   const std::string& deck_text() const { return deck_text_; }

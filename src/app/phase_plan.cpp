@@ -8,8 +8,8 @@
 #include "app/events.hpp"
 #include "app/galvatron3.hpp"
 #include "app/phases.hpp"
-#include "app/plan_reserve.hpp"
 #include "core/format.hpp"
+#include "cost/group_reserve.hpp"
 #include "cost/plan_price.hpp"
 #include "plan/by_hand.hpp"
 #include "search/report.hpp"
@@ -101,11 +101,15 @@ plan::Plan plan_for_looking(Job& job) {
 }
 
 plan::Plan priced(Job& job, plan::Plan plan, const cost::Profile& profile) {
-  cost::LayerPricer pricer(profile, job.cluster(), job.workspace(), cost::overlap_of(job.deck().train));
-  const auto price = cost::price_plan(plan, job.model(), runtime::dtype_of(job.deck().train), pricer);
+  // A file says which forms it wants; what is divided by hand talks as the profile found to be fastest.
+  if (job.deck().plan.file.empty() && plan.forms.empty())
+    plan.forms = cost::forms_of(plan, job.model(), profile.hardware.forms, job.cluster());
+  const auto& deck = job.deck();
+  const auto price =
+      cost::price_plan(plan, job.model(), runtime::dtype_of(deck.train), profile, job.cluster(),
+                       job.workspace(), cost::overlap_of(deck.train, deck.checkpoint));
   plan = cost::with_predictions(std::move(plan), price, profile);
   plan.model_fingerprint = spec::fingerprint(job.model());
-  add_plan_reserve(plan, job, profile.hardware.reserve_units);
   return plan;
 }
 

@@ -1,17 +1,13 @@
 // The distributed search, and reality's last word on it: trials.
 
 #include <algorithm>
-#include <set>
 
 #include "app/alone.hpp"
 #include "app/events.hpp"
 #include "app/kept_search.hpp"
 #include "app/phases.hpp"
-#include "app/plan_reserve.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
-#include "measure/collectives.hpp"
-#include "runtime/groups.hpp"
 #include "runtime/loader.hpp"
 #include "runtime/session.hpp"
 #include "search/deal.hpp"
@@ -63,17 +59,6 @@ double try_plan(Job& job, const Data& data, const plan::Plan& plan) {
   return seconds[seconds.size() / 2];
 }
 
-/// The plan with what the profile says about the groups that it makes.
-void record_forms(plan::Plan& plan, Job& job, const std::vector<core::FormChoice>& forms) {
-  const auto nodes = job.nodes_of_ranks();
-  std::set<cost::GroupShape> shapes;
-  for (const auto& group : runtime::groups_of(plan, job.model())) {
-    if (group.traffic != comm::TrafficClass::pipeline) shapes.insert(measure::shape_of(group.ranks, nodes));
-  }
-  for (const auto& choice : forms)
-    if (shapes.contains({choice.ranks, choice.nodes, choice.per_node})) plan.forms.push_back(choice);
-}
-
 /// Nothing when it was stopped; what it knows by then is in the run folder.
 std::optional<search::SearchResult> kept_search(Job& job, const cost::Profile& profile, Requests& requests) {
   KeptSearch queue(job, requests);
@@ -81,7 +66,7 @@ std::optional<search::SearchResult> kept_search(Job& job, const cost::Profile& p
     job.log().info(
         core::format("search: goes on with {} rounds that an earlier attempt left", queue.known()));
   const auto options = search::options_from_deck(job.deck().search, runtime::dtype_of(job.deck().train),
-                                                 cost::overlap_of(job.deck().train));
+                                                 cost::overlap_of(job.deck().train, job.deck().checkpoint));
   std::optional<search::SearchResult> found;
   try {
     found = search::search(job.model(), queue.cluster(), profile, options, job.workspace(), queue);
@@ -109,10 +94,6 @@ SearchPhase search_phase(Job& job, const cost::Profile& profile) {
     if (found.best.empty())
       throw core::UserError(core::ExitCode::no_plan, search::infeasible_text(*found.infeasible));
   });
-  for (auto& ranked : found.best) {
-    record_forms(ranked.candidate.plan, job, profile.hardware.forms);
-    add_plan_reserve(ranked.candidate.plan, job, profile.hardware.reserve_units);
-  }
   const auto text = search::ranking_table(found);
   job.log().info("\nSearch\n" + text);
   job.world().agree("write search.txt", [&] {

@@ -9,6 +9,7 @@
 #include "app/phases.hpp"
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "cost/plan_price.hpp"
 #include "device/topology.hpp"
 #include "store/checkpoint.hpp"
 #include "store/checkpoint_folder.hpp"
@@ -63,12 +64,13 @@ std::string_view name_of(runtime::StopReason reason) {
   return "";
 }
 
-/// The prediction for the fullest pipeline rank, which holds `copies` more for its checkpoints; 0 without
-/// one.
+/// The prediction for the fullest pipeline rank, with the copies that its checkpoints were written from; 0
+/// without one.
 int64_t predicted_peak(const plan::Plan& plan, const std::vector<int64_t>& copies) {
   int64_t peak = 0;
   for (size_t p = 0; p < plan.predictions.size(); ++p)
-    peak = std::max(peak, plan.predictions[p].memory_bytes + copies[p]);
+    peak =
+        std::max(peak, plan.predictions[p].memory_bytes - cost::copy_bytes(plan.predictions[p]) + copies[p]);
   return peak;
 }
 

@@ -2,7 +2,6 @@
 // The live form of a mesh: one communicator for each group of ranks that the programs of this rank name, and
 // no second one when two axes of two layers happen to mean the same ranks.
 
-#include <compare>
 #include <map>
 #include <memory>
 #include <utility>
@@ -10,16 +9,11 @@
 
 #include "comm/communicator.hpp"
 #include "comm/world.hpp"
+#include "spec/mesh.hpp"
 
 namespace galvatron::comm {
 
-/// One group of ranks (world ranks, in group order) for one class of traffic.
-struct MeshGroup {
-  TrafficClass traffic = TrafficClass::layer;
-  std::vector<int> ranks;
-
-  auto operator<=>(const MeshGroup&) const = default;
-};
+using MeshGroup = spec::RankGroup;
 
 /// Owns this rank's communicators, one per distinct group. The world outlives it.
 class DeviceMesh {

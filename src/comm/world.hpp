@@ -12,11 +12,11 @@
 
 #include "comm/communicator.hpp"
 #include "core/form.hpp"
+#include "core/traffic.hpp"
 
 namespace galvatron::comm {
 
-/// Traffic that must not wait for other traffic gets communicators of its own.
-enum class TrafficClass { layer, gradient, pipeline };
+using core::TrafficClass;
 
 std::string to_string(TrafficClass traffic);
 

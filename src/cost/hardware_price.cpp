@@ -83,6 +83,12 @@ Seconds HardwarePrice::collective(core::CollectiveKind kind, const GroupShape& s
   return modelled_seconds(modelled(kind, shape, bytes));
 }
 
+Seconds HardwarePrice::small_reduction(const GroupShape& shape, double bytes) const {
+  if (profile_.collectives.contains({core::CollectiveKind::all_reduce, shape}))
+    return collective(core::CollectiveKind::all_reduce, shape, bytes);
+  return modelled_seconds(modelled(core::CollectiveKind::broadcast, shape, bytes));
+}
+
 double HardwarePrice::ring_pass(const GroupShape& shape, double bytes) const {
   double seconds = 0;
   if (shape.nodes > 1) seconds += (shape.nodes - 1) * message(Tier::across, bytes / shape.ranks);

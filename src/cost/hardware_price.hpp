@@ -40,6 +40,9 @@ class HardwarePrice {
   /// `bytes` of the whole tensor. 0 for a group of one. Throws core::UserError when the profile has no
   /// messages of the tier that the group needs.
   Seconds collective(core::CollectiveKind kind, const GroupShape& shape, double bytes) const;
+  /// All-reduce of a few numbers: measured, or as many messages one after the other as there are doublings
+  /// (Thakur, Rabenseifner, Gropp, IJHPCA 2005).
+  Seconds small_reduction(const GroupShape& shape, double bytes) const;
   /// One message between two ranks.
   Seconds transfer(Tier tier, double bytes) const;
   /// FLOP/s and bytes/s of the slowest rank. Throws core::UserError when the profile has none.

@@ -65,7 +65,20 @@ double log_distance(int64_t a, int64_t b) {
 }  // namespace
 
 CostModel::CostModel(const Profile& profile, const spec::ClusterSpec& cluster, const Overlap& overlap)
-    : profile_(profile), cluster_(cluster), overlap_(overlap), hardware_(profile.hardware) {}
+    : profile_(profile), cluster_(cluster), overlap_(overlap), hardware_(profile.hardware) {
+  // Published figures are of devices; copies are kept in the memory of their hosts.
+  overlap_.checkpoints = overlap.checkpoints && !profile.hardware.nominal;
+}
+
+Seconds CostModel::agreement() const {
+  const auto ranks = cluster_.ranks();
+  const GroupShape world{static_cast<int32_t>(ranks), static_cast<int32_t>(cluster_.nodes),
+                         static_cast<int32_t>(cluster_.ranks_per_node)};
+  Seconds sum;
+  for (const double numbers : {2, 1})
+    sum += hardware_.small_reduction(world, numbers * static_cast<double>(sizeof(double)));
+  return sum;
+}
 
 /// Steps repeat within and between Programs, and making a signature takes longer than playing small ones.
 Seconds CostModel::compute_seconds(const Program& program, const Step& step) {

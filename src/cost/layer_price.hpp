@@ -19,8 +19,9 @@
 #include "spec/cluster.hpp"
 
 namespace galvatron::deck {
+struct CheckpointSection;
 struct TrainSection;
-}
+}  // namespace galvatron::deck
 
 namespace galvatron::cost {
 
@@ -38,8 +39,10 @@ using TermSeconds = std::array<double, time_term_count>;
 /// What the runtime plays beside compute: the deck's train.overlap_* keys.
 struct Overlap {
   bool gradients = true, parameters = true, ring = true;
+  /// Checkpoints are written behind the steps, from copies in the memory that is priced.
+  bool checkpoints = false;
 };
-Overlap overlap_of(const deck::TrainSection& section);
+Overlap overlap_of(const deck::TrainSection& train, const deck::CheckpointSection& checkpoint);
 
 /// Times are those of a layer between others of its kind: what it moves beside their compute counts only as
 /// far as it takes longer than they do. The rest of it is in the phases that move.
@@ -48,6 +51,7 @@ struct LayerPrice {
   TermSeconds term_seconds{};
   double modelled_seconds = 0;  ///< of the above, not measured
   program::MemoryNeed memory;
+  int64_t copy_bytes = 0;  ///< beside the arena: what checkpoints are written from, behind the steps
 
   double seconds(program::Phase phase) const { return phase_seconds[static_cast<size_t>(phase)]; }
   double seconds(std::span<const program::Phase> phases) const {
@@ -75,8 +79,12 @@ class CostModel {
 
   LayerPrice price(const program::Program& program, const StagePlace& place);
   const HardwarePrice& hardware() const { return hardware_; }
+  /// What all ranks tell each other in every step: the loss and the norm, then requests.
+  Seconds agreement() const;
   const spec::ClusterSpec& cluster() const { return cluster_; }
+  /// Of every plan.
   int64_t reserve_bytes() const { return profile_.hardware.reserve_bytes; }
+  const ReserveUnits& reserve_units() const { return profile_.hardware.reserve_units; }
 
  private:
   struct Played {
@@ -102,6 +110,7 @@ class CostModel {
                             const StagePlace& place, LayerPrice& price);
   void price_sync(const program::Program& program, const StagePlace& place, Direction backward,
                   LayerPrice& price);
+  double data_seconds(const program::Program& program) const;
   Seconds step_seconds(const program::Program& program, const program::Step& step, const StagePlace& place);
   Seconds compute_seconds(const program::Program& program, const program::Step& step);
   Seconds price_of_compute(const program::Program& program, const program::Step& step) const;

@@ -28,6 +28,14 @@ size_t contention_term(Phase phase) {
                                                                            : backward_contention;
 }
 
+/// This rank's share of weights and moments, in the precision of the optimizer: what it writes.
+int64_t saved_state_bytes(const Program& program) {
+  int64_t bytes = 0;
+  for (const auto& group : program.groups)
+    if (group.stored_here()) bytes += 3 * group.shard() * core::size_of(group.accumulator());
+  return bytes;
+}
+
 /// The share of seconds that nobody measured.
 double share(double modelled, double seconds) {
   return seconds > 0 ? modelled / seconds : 0;
@@ -35,13 +43,15 @@ double share(double modelled, double seconds) {
 
 }  // namespace
 
-Overlap overlap_of(const deck::TrainSection& section) {
-  return {section.overlap_gradients, section.overlap_parameters, section.overlap_ring};
+Overlap overlap_of(const deck::TrainSection& train, const deck::CheckpointSection& checkpoint) {
+  return {train.overlap_gradients, train.overlap_parameters, train.overlap_ring,
+          checkpoint.asynchronous && checkpoint.every > 0};
 }
 
 LayerPrice CostModel::price(const Program& program, const StagePlace& place) {
   LayerPrice price;
   price.memory = program.memory;
+  if (overlap_.checkpoints) price.copy_bytes = saved_state_bytes(program);
   price_direction(program, program::forward_phases, place, price);
   price_sync(program, place, price_direction(program, program::backward_phases, place, price), price);
   for (const Phase phase : {Phase::gradient_norm, Phase::update}) {
@@ -49,7 +59,18 @@ LayerPrice CostModel::price(const Program& program, const StagePlace& place) {
     price.phase_seconds[static_cast<size_t>(phase)] = played.seconds;
     price.modelled_seconds += played.modelled;
   }
+  const double data = data_seconds(program);
+  price.phase_seconds[static_cast<size_t>(Phase::forward)] += data;
+  price.term_seconds[data_wait] += data;
   return price;
+}
+
+/// Whole samples are read, whatever part of them the rank looks up.
+double CostModel::data_seconds(const Program& program) const {
+  const int reads =
+      (program.tokens != program::no_value ? 1 : 0) + (program.labels != program::no_value ? 1 : 0);
+  return static_cast<double>(reads * program.samples * program.layer.dims.seq) *
+         profile_.model.loader_seconds_per_token;
 }
 
 Seconds CostModel::step_seconds(const Program& program, const Step& step, const StagePlace& place) {

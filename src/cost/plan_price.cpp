@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/errors.hpp"
+#include "cost/group_reserve.hpp"
 #include "plan/flow.hpp"
 #include "plan/lowering.hpp"
 #include "spec/token_layout.hpp"
@@ -44,6 +45,13 @@ class PlanPricer {
       for (size_t i = 0; i < time_term_count; ++i) sum.terms[i] += price.term_seconds[i];
       sum.modelled += price.modelled_seconds;
       for (const double seconds : price.phase_seconds) sum.whole += seconds;
+    }
+    if (stage < shape_.ranks) {
+      const Seconds agreement = pricer_.model().agreement();
+      times.update += agreement.seconds;
+      sum.terms[cost::agreement] += agreement.seconds;
+      sum.modelled += agreement.modelled;
+      sum.whole += agreement.seconds;
     }
     sum.times.forward += times.forward;
     sum.times.backward += times.backward;
@@ -146,6 +154,7 @@ class PlanPricer {
         memory.sum.gradient_bytes += need.gradient_bytes;
         memory.sum.master_bytes += need.master_bytes;
         memory.sum.moment_bytes += need.moment_bytes;
+        if (!item.is_transition()) memory.copy_bytes += price_of(item, stage).copy_bytes;
         if (index > 0) plan::account_flow(memory.arena, index - 1, bytes_of(item.from, member));
         ++index;
       }
@@ -236,12 +245,31 @@ int64_t activation_bytes(const spec::ModelSpec& model, const spec::LayerStrategy
   return layout.rows_of({}) * model.layers.front().dims.hidden * core::size_of(dtype);
 }
 
+int64_t copy_bytes(const plan::StagePrediction& stage) {
+  for (const auto& term : stage.memory_terms)
+    if (term.name == "copies") return static_cast<int64_t>(term.amount);
+  return 0;
+}
+
+PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
+                     const Profile& profile, const spec::ClusterSpec& cluster,
+                     const program::WorkspaceRule& workspace, Overlap overlap) {
+  LayerPricer pricer(profile, cluster, workspace, overlap);
+  auto price = price_plan(plan, model, dtype, pricer);
+  if (!overlap.checkpoints || cluster.memory_bytes <= 0 || price.memory_bytes() <= cluster.memory_bytes)
+    return price;
+  overlap.checkpoints = false;
+  LayerPricer without(profile, cluster, workspace, overlap);
+  return price_plan(plan, model, dtype, without);
+}
+
 PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
                      LayerPricer& pricer) {
   PlanPrice price;
   const auto shape = plan.pipeline();
   const auto lanes = plan::make_schedule(plan.schedule, shape);
   PlanPricer parts(plan, model, dtype, pricer);
+  const auto groups = group_reserve(plan, model, pricer.model().reserve_units(), pricer.model().cluster());
   std::vector<RankSum> sums(static_cast<size_t>(shape.ranks));
   for (int64_t stage = 0; stage < shape.stages(); ++stage)
     price.times.push_back(parts.add_stage(stage, sums[static_cast<size_t>(stage % shape.ranks)]));
@@ -249,6 +277,7 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
   for (int64_t rank = 0; rank < shape.ranks; ++rank) {
     RankSum& sum = sums[static_cast<size_t>(rank)];
     sum.memory = parts.memory_of(rank, lanes[static_cast<size_t>(rank)]);
+    sum.memory.group_bytes = groups[static_cast<size_t>(rank)];
     price.stages.push_back(prediction_of(sum, plan.microbatches));
     price.memory.push_back(sum.memory);
     modelled += sum.modelled;

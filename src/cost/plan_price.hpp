@@ -27,6 +27,15 @@ StagePlace place_of(const plan::Plan& plan, int64_t stage);
 PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
                      LayerPricer& pricer);
 
+/// As the runtime will play it on this cluster: where copies to write checkpoints from do not fit beside the
+/// plan, checkpoints are written between steps, and the price is without them.
+PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
+                     const Profile& profile, const spec::ClusterSpec& cluster,
+                     const program::WorkspaceRule& workspace, Overlap overlap);
+
+/// What of a stage's predicted bytes is for copies to write checkpoints from.
+int64_t copy_bytes(const plan::StagePrediction& stage);
+
 /// The plan with the prices written into it, in whole nanoseconds.
 plan::Plan with_predictions(plan::Plan plan, const PlanPrice& price, const Profile& profile);
 

@@ -77,6 +77,9 @@ constexpr TimeTerm time_table[] = {
      Frequency::per_micro, [](Phase, const Step&) { return false; }},
     {"backward contention", "what backward takes longer because of what is moved beside it",
      Frequency::per_micro, [](Phase, const Step&) { return false; }},
+    {"data wait", "reading of training data", Frequency::per_micro, [](Phase, const Step&) { return false; }},
+    {"agreement", "loss, gradient norm and requests, reduced over all ranks", Frequency::per_step,
+     [](Phase, const Step&) { return false; }},
 };
 static_assert(std::size(time_table) == time_term_count);
 
@@ -97,6 +100,10 @@ constexpr MemoryTerm memory_table[] = {
     {"boundary", "messages between stages", [](const StageMemory& m) { return m.arena.boundary_bytes; }},
     {"reserve", "what the process takes besides its arena",
      [](const StageMemory& m) { return m.reserve_bytes; }},
+    {"groups", "groups of ranks, the shared memory they talk through, threads that talk",
+     [](const StageMemory& m) { return m.group_bytes; }},
+    {"copies", "what checkpoints are written from, behind the steps",
+     [](const StageMemory& m) { return m.copy_bytes; }},
 };
 
 }  // namespace

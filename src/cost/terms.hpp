@@ -22,9 +22,11 @@ struct TimeTerm {
 
 /// Every step of forward, backward, sync, gradient_norm and update belongs to the first term that holds it.
 std::span<const TimeTerm> time_terms();
-inline constexpr size_t time_term_count = 17;
+inline constexpr size_t time_term_count = 19;
 /// Rows that hold no step: what compute takes longer because something is moved beside it.
 inline constexpr size_t forward_contention = 15, backward_contention = 16;
+/// Likewise: training data, and what all ranks tell each other before the update.
+inline constexpr size_t data_wait = 17, agreement = 18;
 /// Index of the step's term in the table.
 size_t time_term_of(program::Phase phase, const program::Step& step);
 
@@ -33,8 +35,10 @@ struct StageMemory {
   program::MemoryNeed sum;  ///< over the stage's layers
   plan::ArenaLayout arena;
   int64_t reserve_bytes = 0;
+  int64_t group_bytes = 0;
+  int64_t copy_bytes = 0;  ///< that checkpoints are written from, behind the steps
 
-  int64_t total() const { return arena.total() + reserve_bytes; }
+  int64_t total() const { return arena.total() + reserve_bytes + group_bytes + copy_bytes; }
 };
 
 struct MemoryTerm {

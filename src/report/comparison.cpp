@@ -24,7 +24,8 @@ struct Pair {
 /// The section in which the runtime counts what a term prices.
 std::string section_of(const std::string& term) {
   if (term.ends_with(" tensor parallel") || term.ends_with(" transition")) return "tensor parallel";
-  if (term.ends_with(" state") || term == "gradient sync" || term == "parameter gather")
+  if (term.ends_with(" state") || term == "gradient sync" || term == "parameter gather" ||
+      term == "agreement")
     return "gradient sync";
   if (term.starts_with("forward ")) return "forward";
   if (term.starts_with("backward ")) return "backward";
@@ -55,7 +56,10 @@ std::vector<Pair> pairs_of(const plan::Plan& plan, const Ending& ending) {
     pairs.push_back({"pipeline wait", std::max(0.0, plan.predicted_step_seconds - busy)});
   }
   for (auto& pair : pairs) pair.measured = measured_of(ending, pair.name);
-  if (const auto data = measured_of(ending, "data wait"); data > 0) pairs.push_back({"data wait", 0, data});
+  const bool priced =
+      std::any_of(pairs.begin(), pairs.end(), [](const Pair& p) { return p.name == "data wait"; });
+  if (const auto data = measured_of(ending, "data wait"); data > 0 && !priced)
+    pairs.push_back({"data wait", 0, data});
   std::erase_if(pairs, [](const Pair& p) { return !(p.predicted > 0) && !(p.measured > 0); });
   pairs.insert(pairs.begin(), {"step", plan.predicted_step_seconds, ending.step_seconds});
   return pairs;

@@ -1,6 +1,5 @@
 #pragma once
-// The groups of ranks that a plan needs, and the live communicators behind the names that programs use for
-// them.
+// The live communicators behind the names that programs use for the groups of a plan.
 
 #include <map>
 #include <mutex>
@@ -13,10 +12,6 @@
 #include "spec/mesh.hpp"
 
 namespace galvatron::runtime {
-
-/// All groups of two and more ranks of the whole world, from plan data alone, so every rank makes the same
-/// list.
-std::vector<comm::MeshGroup> groups_of(const plan::Plan& plan, const spec::ModelSpec& model);
 
 class LiveGroups {
  public:

@@ -7,6 +7,7 @@
 
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "cost/plan_price.hpp"
 #include "runtime/replicas.hpp"
 #include "store/metrics.hpp"
 
@@ -27,9 +28,10 @@ Saver::Saver(const TrainJob& job, Session& session, int64_t saved_at)
 void Saver::choose() {
   int64_t taken = session_.stage().planned_bytes();
   const auto& predictions = job_.plan.predictions;
-  if (!predictions.empty())
-    taken = std::max(
-        taken, predictions[static_cast<size_t>(job_.plan.pipeline_rank_of(job_.world.rank()))].memory_bytes);
+  if (!predictions.empty()) {
+    const auto& mine = predictions[static_cast<size_t>(job_.plan.pipeline_rank_of(job_.world.rank()))];
+    taken = std::max(taken, mine.memory_bytes - cost::copy_bytes(mine));
+  }
   int64_t missing = job_.memory_bytes > 0 ? taken + bytes_ - job_.memory_bytes : 0;
   job_.world.all_reduce(std::span(&missing, 1), core::ReduceOp::max);
   if (missing <= 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cost/group_reserve.hpp"
 #include "search/task.hpp"
 
 namespace galvatron::search {
@@ -49,7 +50,9 @@ int64_t least_bytes(const SearchContext& context, const Task& task) {
     sum += least[static_cast<size_t>(kind)];
   }
   // Layers are spread over the stages, so some rank holds at least its part.
-  return sum / task.pool->stages + context.pricer.model().reserve_bytes();
+  const auto& model = context.pricer.model();
+  return sum / task.pool->stages + model.reserve_bytes() +
+         cost::least_group_reserve(model.reserve_units(), task.pool->ranks);
 }
 
 }  // namespace galvatron::search

@@ -71,6 +71,7 @@ class Searcher {
     open_tasks();
     if (dominated_ > 0)
       result_.space.cut("choices", "another strategy of the layer is better in everything", dominated_);
+    if (solved_.empty() && context_.options.overlap.checkpoints) return std::move(result_);
     if (solved_.empty()) {
       result_.infeasible = explain_infeasible(context_, cluster_, tasks_, workspace_, queue_);
     } else {
@@ -292,11 +293,10 @@ class Searcher {
   SearchResult result_;
 };
 
-}  // namespace
-
-SearchResult search(const spec::ModelSpec& model, const spec::ClusterSpec& cluster,
-                    const cost::Profile& profile, const SearchOptions& options,
-                    const program::WorkspaceRule& workspace, core::WorkQueue& queue) {
+/// Nothing found and nothing explained where copies for checkpoints were to fit as well.
+SearchResult search_once(const spec::ModelSpec& model, const spec::ClusterSpec& cluster,
+                         const cost::Profile& profile, const SearchOptions& options,
+                         const program::WorkspaceRule& workspace, core::WorkQueue& queue) {
   const Kinds kinds(model);
   cost::LayerPricer pricer(profile, cluster, workspace, options.overlap);
   SearchOptions now = options;
@@ -311,6 +311,20 @@ SearchResult search(const spec::ModelSpec& model, const spec::ClusterSpec& clust
     now.keep = options.keep;
   }
   return Searcher(context, cluster, workspace, queue).run();
+}
+
+}  // namespace
+
+/// Where no plan leaves room for copies, checkpoints are written between steps.
+SearchResult search(const spec::ModelSpec& model, const spec::ClusterSpec& cluster,
+                    const cost::Profile& profile, const SearchOptions& options,
+                    const program::WorkspaceRule& workspace, core::WorkQueue& queue) {
+  SearchOptions now = options;
+  now.overlap.checkpoints = options.overlap.checkpoints && !profile.hardware.nominal;
+  auto result = search_once(model, cluster, profile, now, workspace, queue);
+  if (!result.best.empty() || !now.overlap.checkpoints) return result;
+  now.overlap.checkpoints = false;
+  return search_once(model, cluster, profile, now, workspace, queue);
 }
 
 }  // namespace galvatron::search

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/errors.hpp"
+#include "cost/group_reserve.hpp"
 #include "search/interleaved.hpp"
 #include "search/level.hpp"
 #include "search/price_bound.hpp"
@@ -67,6 +68,8 @@ plan::Plan empty_plan(const SearchContext& context, const Task& task) {
 }
 
 Candidate priced(const SearchContext& context, plan::Plan plan) {
+  plan.forms =
+      cost::forms_of(plan, context.model, context.profile.hardware.forms, context.pricer.model().cluster());
   const auto price = cost::price_plan(plan, context.model, context.options.dtype, context.pricer);
   Candidate candidate;
   candidate.plan = cost::with_predictions(std::move(plan), price, context.profile);
@@ -101,29 +104,56 @@ TaskPrices& TaskSolver::prices() {
   return *prices_;
 }
 
-void TaskSolver::make_levels() {
+void TaskSolver::make_levels(int64_t room) {
   if (!solution_->levels.empty()) return;
   for (const TieLevel& tie : prices().levels())
-    solution_->levels.push_back(std::make_unique<Level>(prices(), tie, memory_bytes_, counts_));
+    solution_->levels.push_back(std::make_unique<Level>(prices(), tie, room, counts_));
+}
+
+int64_t TaskSolver::room() const {
+  return memory_bytes_ -
+         cost::least_group_reserve(context_.pricer.model().reserve_units(), task_.pool->ranks);
 }
 
 int64_t TaskSolver::bound() {
   if (task_.chunks > 1) return task_.bound;
-  const int64_t memory_bytes = memory_bytes_ - context_.pricer.model().reserve_bytes();
+  const int64_t layers = room() - context_.pricer.model().reserve_bytes();
   int64_t least = unreachable;
   for (const TieLevel& tie : prices().levels())
-    least = std::min(least, PriceBound(prices(), tie, memory_bytes).bound());
+    least = std::min(least, PriceBound(prices(), tie, layers).bound());
   return std::max(least, task_.bound);
 }
 
+/// Each round leaves as much room as the last answer's groups were short of, so that the answer fits; it is
+/// the proven optimum when the first one does. Rounds leave more and more, so there are few of them.
 std::optional<Candidate> TaskSolver::solve() {
-  if (task_.chunks > 1) {
-    const auto plan = best_interleaved(prices(), memory_bytes_, counts_);
-    if (!plan) return std::nullopt;
-    solution_->best = priced(context_, *plan);
-    return solution_->best;
+  int64_t left = room();
+  for (int round = 0;; ++round) {
+    auto found = solve_within(left);
+    if (!found && round > 0) found = smallest_that_fits();
+    if (!found) return std::nullopt;
+    const int64_t excess = found->memory_bytes - memory_bytes_;
+    found->exact = found->exact && round == 0;
+    if (excess <= 0) return solution_->best = std::move(found);
+    left -= excess << round;
+    *solution_ = {};
   }
-  make_levels();
+}
+
+/// Less room than there is was too little: what needs least may fit all the same.
+std::optional<Candidate> TaskSolver::smallest_that_fits() {
+  auto least = smallest();
+  if (least && least->memory_bytes > memory_bytes_) least.reset();
+  return least;
+}
+
+std::optional<Candidate> TaskSolver::solve_within(int64_t room) {
+  if (task_.chunks > 1) {
+    const auto plan = best_interleaved(prices(), room, counts_);
+    if (!plan) return std::nullopt;
+    return priced(context_, *plan);
+  }
+  make_levels(room);
   int64_t limit = unreachable;
   for (const auto& level : solution_->levels) {
     const auto split = level->split(limit);
@@ -134,10 +164,8 @@ std::optional<Candidate> TaskSolver::solve() {
   }
   if (solution_->level == nullptr) return std::nullopt;
   Candidate best = priced(context_, *solution_->level->plan(solution_->split));
-  GALV_ASSERT(best.memory_bytes <= memory_bytes_, best.memory_bytes, memory_bytes_);
   best.exact = solution_->level->exact();
-  solution_->best = std::move(best);
-  return solution_->best;
+  return best;
 }
 
 /// The simulator has the last word: neighbours of the split are tried as long as they are faster in it; then
@@ -146,7 +174,7 @@ Candidate TaskSolver::polished() {
   if (!solution_->best) solve();  // another attempt solved it
   GALV_ASSERT(solution_->best.has_value(), task_.micros);
   Candidate best = *solution_->best;
-  if (task_.chunks > 1) return best;
+  if (task_.chunks > 1 || solution_->level == nullptr) return best;
   Split split = solution_->split;
   for (bool improved = true; improved;) {
     improved = false;
@@ -159,7 +187,7 @@ Candidate TaskSolver::polished() {
         const auto plan = solution_->level->plan(moved);
         if (!plan) continue;
         Candidate candidate = priced(context_, *plan);
-        if (candidate.step_ns >= best.step_ns) continue;
+        if (candidate.step_ns >= best.step_ns || candidate.memory_bytes > memory_bytes_) continue;
         candidate.exact = best.exact;
         best = std::move(candidate);
         split = moved;
@@ -176,7 +204,7 @@ Candidate TaskSolver::polished() {
 }
 
 std::optional<Candidate> TaskSolver::smallest() {
-  make_levels();
+  make_levels(room());
   std::optional<Candidate> best;
   if (task_.chunks > 1) return best;
   for (const auto& level : solution_->levels) {

@@ -109,7 +109,12 @@ class TaskSolver {
  private:
   struct Solution;
   TaskPrices& prices();
-  void make_levels();
+  void make_levels(int64_t room);
+  /// Memory less what the groups of any plan of the task hold.
+  int64_t room() const;
+  /// The best plan whose arena and reserve fit into `room`: what groups hold is known only of a whole plan.
+  std::optional<Candidate> solve_within(int64_t room);
+  std::optional<Candidate> smallest_that_fits();
 
   const SearchContext& context_;
   Task task_;

@@ -100,7 +100,7 @@ PricedChoice TaskPrices::price_choice(const Place& place, int64_t kind, int32_t 
                             price.seconds(Phase::update));
   priced.forward = nanoseconds(price.seconds(program::forward_phases));
   priced.backward = nanoseconds(price.seconds(program::backward_phases));
-  priced.persistent = price.memory.persistent_bytes();
+  priced.persistent = price.memory.persistent_bytes() + price.copy_bytes;
   priced.saved = price.memory.saved_bytes;
   priced.scratch[work] = price.memory.work_bytes;
   // Two layers take turns at two buffers; twice the largest is enough whichever layers meet.

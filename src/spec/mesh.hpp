@@ -2,9 +2,11 @@
 // Axis sizes ↔ rank numbers. Pure arithmetic: which ranks form the group of an axis set, in which order.
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <vector>
 
+#include "core/traffic.hpp"
 #include "spec/axes.hpp"
 #include "spec/strategy.hpp"
 
@@ -14,6 +16,14 @@ namespace galvatron::spec {
 struct Coordinate {
   int32_t tp = 0, sp = 0, cp = 0, dp = 0;
   auto operator<=>(const Coordinate&) const = default;
+};
+
+/// One group of ranks (world ranks, in group order) for one class of traffic.
+struct RankGroup {
+  core::TrafficClass traffic = core::TrafficClass::layer;
+  std::vector<int> ranks;
+
+  auto operator<=>(const RankGroup&) const = default;
 };
 
 /// The ranks of one stage, `first_rank` … `first_rank + strategy.ranks() − 1`, arranged as tp (fastest) × sp

@@ -83,6 +83,68 @@ TEST(Search, PlacesStagesWhereTheirTrafficIsCheap) {
   }
 }
 
+TEST(Search, PlansFitWithWhatTheirGroupsHold) {
+  Case c(2, 1, 4, 0);
+  const int64_t roomy = roomy_bytes(c);
+  c.profile.hardware.reserve_units = {roomy / 10, 0, roomy / 50};
+  const auto group_bytes = [](const plan::StagePrediction& stage) {
+    for (const auto& term : stage.memory_terms)
+      if (term.name == "groups") return term.amount;
+    return 0.0;
+  };
+  int64_t before = 0;
+  for (int64_t percent = 140; percent >= 40; percent -= 10) {
+    c.cluster.memory_bytes = roomy * percent / 100;
+    const auto result = c.run();
+    if (result.best.empty()) {
+      ASSERT_TRUE(result.infeasible.has_value()) << percent << " %";
+      EXPECT_GT(result.infeasible->short_bytes, 0) << percent << " %";
+      continue;
+    }
+    for (const Ranked& ranked : result.best) {
+      const auto& candidate = ranked.candidate;
+      EXPECT_LE(candidate.memory_bytes, c.cluster.memory_bytes) << percent << " %";
+      for (const auto& stage : candidate.plan.predictions) {
+        EXPECT_LE(stage.memory_bytes, candidate.memory_bytes);
+        if (candidate.plan.ranks_per_stage() > 1) {
+          EXPECT_GE(group_bytes(stage), static_cast<double>(roomy / 10 + roomy / 50)) << percent << " %";
+        }
+      }
+    }
+    const auto step = result.best.front().candidate.step_ns;
+    EXPECT_GE(step, before) << "less memory, " << percent << " %, and yet faster";
+    before = step;
+  }
+  EXPECT_GT(before, 0) << "something fits";
+}
+
+TEST(Search, LeavesRoomForCopiesWhereAnyPlanDoes) {
+  Case c(2, 1, 4, 0);
+  const auto least = [&](bool checkpoints) {
+    c.options.overlap.checkpoints = checkpoints;
+    c.cluster.memory_bytes = 1;
+    const auto none = c.run();
+    EXPECT_TRUE(none.infeasible.has_value());
+    return none.infeasible ? none.infeasible->short_bytes + 1 : 0;
+  };
+  const int64_t bare = least(false);
+  EXPECT_EQ(least(true), bare) << "the nearest miss is one without copies";
+  bool with = false, without = false;
+  for (int64_t percent = 100; percent <= 300; percent += 20) {
+    c.cluster.memory_bytes = bare * percent / 100;
+    const auto result = c.run();
+    if (result.best.empty()) continue;
+    const auto& best = result.best.front().candidate;
+    EXPECT_LE(best.memory_bytes, c.cluster.memory_bytes) << percent << " %";
+    const bool copies = cost::copy_bytes(best.plan.predictions.front()) > 0;
+    EXPECT_GE(copies, with) << percent << " %: there was room for copies in less memory";
+    with = copies;
+    without |= !copies;
+  }
+  EXPECT_TRUE(with);
+  EXPECT_TRUE(without);
+}
+
 TEST(Search, GoesOnAfterAnyStopToTheSamePlans) {
   Case c(1, 1, 2, 0);
   for (const int64_t percent : {85, 1}) {

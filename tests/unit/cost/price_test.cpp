@@ -1,12 +1,15 @@
 // Prices of layers and plans: terms add up, memory is the arena's, what is not measured is said.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
+#include "cost/group_reserve.hpp"
 #include "cost/plan_price.hpp"
 #include "cost/signature.hpp"
 #include "plan/by_hand.hpp"
 #include "plan/lowering.hpp"
+#include "program/pieces.hpp"
 #include "support/models.hpp"
 #include "support/profiles.hpp"
 
@@ -51,6 +54,37 @@ TEST(PlanPrice, MemoryIsTheArenasByteForByte) {
     }
 }
 
+TEST(PlanPrice, GroupsOfRanksAreATermOfMemory) {
+  auto profile = test::round_profile(2, 4);
+  const spec::ClusterSpec cluster{2, 4, 0};
+  const auto groups = [&](const plan::Plan& plan) {
+    LayerPricer pricer(profile, cluster, no_workspace);
+    const auto price = price_plan(plan, model, core::DType::f32, pricer);
+    double most = 0;
+    for (const auto& stage : price.stages)
+      for (const auto& term : stage.memory_terms)
+        if (term.name == "groups") most = std::max(most, term.amount);
+    for (const auto& stage : price.stages)
+      EXPECT_DOUBLE_EQ(sum_of(stage.memory_terms), static_cast<double>(stage.memory_bytes));
+    return most;
+  };
+  EXPECT_EQ(groups(plan_of(8, 1, 2, 0)), 0) << "nothing was measured";
+  profile.hardware.reserve_units = {1000000, 10000, 100};
+  EXPECT_EQ(groups(plan_of(8, 8, 1, 0)), 1000000 + 100) << "the ends hold the tied table together";
+  EXPECT_EQ(groups(plan_of(8, 1, 1, 0)), 1000000 + 100) << "replicas, and a thread that reduces";
+  EXPECT_EQ(groups(plan_of(8, 1, 2, 0)), 3000000 + 100) << "tp, replicas, all";
+  EXPECT_EQ(least_group_reserve(profile.hardware.reserve_units, 1), 0);
+  EXPECT_EQ(least_group_reserve(profile.hardware.reserve_units, 8), 1000000 + 100);
+  // Pairs of neighbours talk through shared memory, and all eight by levels: two members, and four of a node.
+  const core::FormRow shared{core::CollectiveKind::all_gather, 0, core::Form::shared};
+  const core::FormRow levels{core::CollectiveKind::all_reduce, 0, core::Form::hierarchical};
+  profile.hardware.forms = {{2, 1, 2, shared}, {3, 1, 3, shared}, {8, 2, 4, levels}};
+  auto plan = plan_of(8, 1, 2, 0);
+  plan.forms = forms_of(plan, model, profile.hardware.forms, cluster);
+  EXPECT_EQ(plan.forms, (std::vector<core::FormChoice>{{2, 1, 2, shared}, {8, 2, 4, levels}}));
+  EXPECT_EQ(groups(plan), 3000000 + 6 * 10000 + 100);
+}
+
 /// The same numbers as from the ranks themselves: groups, messages and the tied pair cross the nodes that
 /// their ranks are on.
 TEST(PlanPrice, PlacementsCrossTheNodesThatTheirRanksAreOn) {
@@ -67,6 +101,81 @@ TEST(PlanPrice, PlacementsCrossTheNodesThatTheirRanksAreOn) {
   }
   EXPECT_LT(5 * minor.times[0].send_forward, major.times[0].send_forward) << "neighbours are on one node";
   EXPECT_LT(5 * minor.times[1].send_backward, major.times[1].send_backward);
+}
+
+double term_of(const std::vector<plan::Term>& terms, std::string_view name) {
+  for (const auto& term : terms)
+    if (term.name == name) return term.amount;
+  return 0;
+}
+
+TEST(PlanPrice, TrainingDataAndAgreementsAreTermsOfTime) {
+  auto profile = test::round_profile(2, 4);
+  profile.model.loader_seconds_per_token = 1e-6;
+  const spec::ClusterSpec cluster{2, 4, 0};
+  const auto price = [&](const plan::Plan& plan) {
+    LayerPricer pricer(profile, cluster, no_workspace);
+    return price_plan(plan, model, core::DType::f32, pricer);
+  };
+  // Eight samples of 16 tokens, two micro-batches over two replicas: two samples each, twice.
+  auto plan = plan_of(8, 4, 1, 0);
+  plan.microbatches = 2;
+  const auto piped = price(plan);
+  const auto samples = 2.0 * 2;
+  EXPECT_NEAR(term_of(piped.stages[0].time_terms, "data wait"), samples * 16e-6, 1e-12) << "tokens";
+  EXPECT_EQ(term_of(piped.stages[1].time_terms, "data wait"), 0);
+  EXPECT_NEAR(term_of(piped.stages[3].time_terms, "data wait"), samples * 16e-6, 1e-12) << "labels";
+  const auto alone = price(plan_of(8, 1, 4, 0));
+  EXPECT_NEAR(term_of(alone.stages[0].time_terms, "data wait"), 2 * 4 * 16e-6, 1e-12) << "both";
+  // Two numbers and one: one doubling across nodes and two inside each time.
+  const double doublings = 2 * (1e-5 + 2 * 1e-6) + (16 + 8) * (1e-8 + 2 * 1e-9);
+  for (const auto& stage : piped.stages)
+    EXPECT_NEAR(term_of(stage.time_terms, "agreement"), doublings, 1e-12) << "modelled";
+  auto& curve = profile.hardware.collectives[{core::CollectiveKind::all_reduce, {8, 2, 4}}];
+  curve.points = {{.x = 1024, .seconds = 3e-3}, {.x = 2048, .seconds = 4e-3}};
+  const auto measured = price(plan);
+  EXPECT_NEAR(term_of(measured.stages[2].time_terms, "agreement"), 2 * 3e-3, 1e-12) << "measured";
+  const double bare = piped.step_seconds - doublings;
+  EXPECT_GE(measured.step_seconds, bare + 6e-3 - 1e-12) << "nobody updates before all have agreed";
+}
+
+TEST(PlanPrice, CopiesForCheckpointsAreATermOfMemory) {
+  auto profile = test::round_profile(1, 8);
+  int64_t parameters = 0;
+  for (const auto& layer : model.layers)
+    for (const auto& p : program::parameters_of(layer))
+      if (p.owner.empty()) parameters += p.rows * p.cols;
+  for (const auto& [pp, tp] : {std::pair{1, 1}, {1, 4}, {2, 2}, {4, 1}})
+    for (const int32_t zero : {0, 1, 3}) {
+      if (zero > 1 && pp > 1) continue;
+      const auto plan = plan_of(8, pp, tp, zero);
+      LayerPricer pricer(profile, {1, 8, 0}, no_workspace, {true, true, true, true});
+      const auto price = price_plan(plan, model, core::DType::f32, pricer);
+      double all = 0;
+      for (const auto& stage : price.stages) {
+        all += term_of(stage.memory_terms, "copies") * static_cast<double>(plan.ranks_per_stage());
+        EXPECT_DOUBLE_EQ(sum_of(stage.memory_terms), static_cast<double>(stage.memory_bytes));
+        EXPECT_EQ(copy_bytes(stage), static_cast<int64_t>(term_of(stage.memory_terms, "copies")));
+      }
+      // Weights and two moments, once over all ranks; slices are rounded up.
+      EXPECT_GE(all, 12.0 * static_cast<double>(parameters))
+          << "pp " << pp << " tp " << tp << " zero " << zero;
+      EXPECT_LE(all, 12.6 * static_cast<double>(parameters))
+          << "pp " << pp << " tp " << tp << " zero " << zero;
+    }
+  // Where they do not fit, the plan is played without them.
+  const auto plan = plan_of(8, 1, 1, 0);
+  const auto within = [&](int64_t memory) {
+    const auto price = price_plan(plan, model, core::DType::f32, profile, {1, 8, memory}, no_workspace,
+                                  {true, true, true, true});
+    return std::pair(price.memory_bytes(), copy_bytes(price.stages[0]));
+  };
+  const auto [bytes, copies] = within(0);
+  EXPECT_GT(copies, 0);
+  EXPECT_EQ(within(bytes), std::pair(bytes, copies));
+  EXPECT_EQ(within(bytes - 1), std::pair(bytes - copies, int64_t{0}));
+  profile.hardware.nominal = true;
+  EXPECT_EQ(within(0), std::pair(bytes - copies, int64_t{0})) << "copies are not in a device's memory";
 }
 
 TEST(PlanPrice, TimeTermsAddUpToTheStagesBusyTime) {
