@@ -68,6 +68,12 @@ Check check_ring(Context& context, double patience);
 Check check_folder(Context& context, const std::filesystem::path& folder);
 /// Collective. An HDF5 file made by rank 0, read by all.
 Check check_hdf5(Context& context, const std::filesystem::path& folder);
+/// Collective. In which ways the folder takes checkpoints, and how fast.
+struct CheckpointCheck {
+  Check check;
+  bool hangs = false;  ///< a way of writing never ended: the job must be ended, not left
+};
+CheckpointCheck check_checkpoints(Context& context, const std::filesystem::path& folder);
 
 /// The table, with what to do below each line that is not well.
 std::string doctor_table(const std::vector<Check>& checks);

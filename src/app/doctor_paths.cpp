@@ -18,6 +18,7 @@
 #include "core/units.hpp"
 #include "device/tensor.hpp"
 #include "runtime/training_state.hpp"
+#include "store/checkpoint_probe.hpp"
 #include "store/hdf5_probe.hpp"
 
 namespace galvatron::app {
@@ -29,6 +30,8 @@ namespace fs = std::filesystem;
 constexpr std::array<int64_t, 2> message_bytes = {8, int64_t{1} << 20};
 /// Some file systems show a new file on other nodes only after a while.
 constexpr double visibility_patience = 10.0;
+/// Written in each way: enough for a rate, little enough for a slow disk.
+constexpr int64_t tried_bytes = int64_t{32} << 20;
 constexpr int64_t little_room = int64_t{1} << 30;
 
 std::string kind_of(const fs::path& folder) {
@@ -204,6 +207,36 @@ Check check_hdf5(Context& context, const fs::path& folder) {
   } catch (const core::AgreedError& error) {
     return {"hdf5", Finding::failure, error.what(),
             "another file system; export HDF5_USE_FILE_LOCKING=FALSE where locks are refused"};
+  }
+}
+
+CheckpointCheck check_checkpoints(Context& context, const fs::path& folder) {
+  auto& world = context.ranks->world();
+  Check check{"checkpoint", Finding::ok, "", ""};
+  try {
+    const ProbeFolder probe(world, folder);
+    std::vector<std::string> ways;
+    for (const auto io : {store::CheckpointIo::automatic, store::CheckpointIo::aggregate,
+                          store::CheckpointIo::independent, store::CheckpointIo::collective}) {
+      const auto tried = store::try_checkpoint_io(world, probe.path(), io, tried_bytes);
+      const auto rate = core::format_bytes(static_cast<int64_t>(tried.bytes_per_second)) + "/s";
+      ways.push_back(core::format("{} {}", name_of(io), tried.problem.empty() ? rate : tried.problem));
+      check.text = core::join(ways, ", ");
+      if (tried.problem.empty()) continue;
+      check.finding = Finding::warning;
+      check.advice = "checkpoint.io = \"auto\", which avoids MPI's own input and output";
+      if (!tried.ended) return {check, true};
+      if (io > store::CheckpointIo::aggregate) continue;
+      check.finding = Finding::failure;
+      check.advice = "choose a folder that can be written to: --out DIR";
+      return {check, false};
+    }
+    check.text += core::format("; {} written, synced and read back each", core::format_bytes(tried_bytes));
+    return {check, false};
+  } catch (const core::AgreedError& error) {
+    return {
+        {"checkpoint", Finding::failure, error.what(), "choose a folder that can be written to: --out DIR"},
+        false};
   }
 }
 

@@ -2,6 +2,7 @@
 // ways of writing that hang or write something else.
 #include "store/checkpoint_probe.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <thread>
@@ -32,15 +33,21 @@ bool Attempt::ends_within(double seconds) {
 
 namespace {
 
-/// A tiny checkpoint, uneven on purpose: rank r has r elements, so rank 0 has none.
-SaveReport save_probe(comm::World& world, const std::filesystem::path& path,
-                      const CheckpointOptions& options) {
+/// Elements of rank r: uneven on purpose.
+struct Shares {
+  int64_t first = 0;  ///< of rank 0
+  int64_t more = 1;   ///< of each rank than of the one before
+  int64_t of(int64_t rank) const { return first + rank * more; }
+  int64_t before(int64_t rank) const { return rank * first + rank * (rank - 1) / 2 * more; }
+};
+
+SaveReport save_probe(comm::World& world, const std::filesystem::path& path, const CheckpointOptions& options,
+                      Shares shares = {}) {
   const int64_t rank = world.rank();
-  const int64_t size = world.size();
-  const std::vector<TensorInfo> tensors = {{"model/probe", {size * (size - 1) / 2}, core::DType::i32}};
-  std::vector<int32_t> numbers(static_cast<size_t>(rank));
-  std::iota(numbers.begin(), numbers.end(), static_cast<int32_t>(rank * (rank - 1) / 2));
-  const Piece piece{0, rank * (rank - 1) / 2, rank, reinterpret_cast<std::byte*>(numbers.data())};
+  const std::vector<TensorInfo> tensors = {{"model/probe", {shares.before(world.size())}, core::DType::i32}};
+  std::vector<int32_t> numbers(static_cast<size_t>(shares.of(rank)));
+  std::iota(numbers.begin(), numbers.end(), static_cast<int32_t>(shares.before(rank)));
+  const Piece piece{0, shares.before(rank), shares.of(rank), reinterpret_cast<std::byte*>(numbers.data())};
   return save_checkpoint(world, path, {}, tensors, std::span(&piece, 1), options);
 }
 
@@ -85,6 +92,31 @@ ProbedIo probe_checkpoint_io(comm::World& world, const std::filesystem::path& fo
   if (!report->remark.empty() || report->outcome == SaveOutcome::failed)
     return {CheckpointIo::aggregate, report->remark + report->problem};
   return {wanted, ""};
+}
+
+TriedIo try_checkpoint_io(comm::World& world, const std::filesystem::path& folder, CheckpointIo io,
+                          int64_t bytes, double patience) {
+  TriedIo tried{.io = io};
+  const auto path = folder / core::format("probe-{}.h5", name_of(io));
+  const auto report = std::make_shared<SaveReport>();
+  // Half as much again for the last rank as for the first one.
+  const auto least = std::max<int64_t>(1, bytes / 4 / world.size() * 4 / 5);
+  const Shares shares{least, std::max<int64_t>(1, least / (2 * world.size()))};
+  Attempt attempt(world, [report, path, io, shares](comm::World& twin) {
+    CheckpointOptions options;
+    options.io = io;
+    *report = save_probe(twin, path, options, shares);
+  });
+  tried.ended = attempt.ends_within(patience);
+  if (!tried.ended) {
+    tried.problem = core::format("did not end within {}", core::format_seconds(patience));
+    return tried;
+  }
+  remove_probe(world, path);
+  tried.problem = report->remark + report->problem;
+  if (tried.problem.empty())
+    tried.bytes_per_second = static_cast<double>(report->bytes) / std::max(report->seconds, 1e-9);
+  return tried;
 }
 
 }  // namespace galvatron::store

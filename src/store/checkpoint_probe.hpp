@@ -43,4 +43,17 @@ struct ProbedIo {
 ProbedIo probe_checkpoint_io(comm::World& world, const std::filesystem::path& folder, CheckpointIo wanted,
                              double patience = 20.0);
 
+/// How fast one way of writing is.
+struct TriedIo {
+  CheckpointIo io = CheckpointIo::aggregate;
+  bool ended = true;  ///< false: a thread hangs in MPI, so leave by ending the job
+  double bytes_per_second =
+      0.0;              ///< of a save with everything that belongs to one; 0 where it did not succeed
+  std::string problem;  ///< empty where every byte was written and read back in this way
+};
+
+/// Collective: saves and deletes a checkpoint of about `bytes`, in uneven shares, in this very way.
+TriedIo try_checkpoint_io(comm::World& world, const std::filesystem::path& folder, CheckpointIo io,
+                          int64_t bytes, double patience = 20.0);
+
 }  // namespace galvatron::store

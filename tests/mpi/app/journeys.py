@@ -392,12 +392,28 @@ def memory(j):
             j.problems.append(f"{name}: predicted {predicted / 2**20:.1f} MiB, the fullest process held {peak / 2**20:.1f}")
 
 
+def many_ranks(j):
+    """31 ranks, a prime: uneven shares of every tensor through every way to write; two ranks go on with the file."""
+    words = ["search.batch=[31]", "plan.zero=3", "train.eval_every=0", "checkpoint.every=2", "train.log_every=1", "data.split=0",
+             "run.watchdog=600"]
+    for io in ("auto", "independent", "collective"):
+        j.run(31, ["--out", j.out(io), f"checkpoint.io={io}", "train.stop_after=4"] + words, texts=["steps=4 "])
+        j.same_tensors("auto", io)
+        j.same_metrics("auto", io)
+    j.run(31, ["--out", j.out("auto"), "train.stop_after=6"] + words, texts=["resumed_from=4 ", "steps=6 "])
+    j.run(1, ["--out", j.out("collective"), "train.stop_after=6"] + words, texts=["resumed_from=4 ", "steps=6 "])
+    for step in (5, 6):
+        a, b = (float.fromhex(j.metrics(name)[step]["loss_hex"]) for name in ("auto", "collective"))
+        if abs(a - b) > 1e-6 * abs(a):
+            j.problems.append(f"loss of step {step}: {a} on 31 ranks, {b} on one")
+
+
 CASES = {"resume" + name: lambda j, plan=name: resume(j, plan) for name in PLANS} | {
     "resume_elsewhere": resume_elsewhere, "stops": stops, "trials": trials,
     "killed": killed, "hanging": hanging, "signals": signals, "early_signals": early_signals,
     "profile_stops": profile_stops, "search_ranks": search_ranks, "search_stops": search_stops, "touch_files": touch_files,
     "time_limit": time_limit, "refusals": refusals, "damage": damage, "two_jobs": two_jobs, "formats": formats,
-    "broken_data": broken_data, "evaluation": evaluation, "generation": generation, "memory": memory, "watched": watched, "quickstart": quickstart,
+    "broken_data": broken_data, "evaluation": evaluation, "generation": generation, "memory": memory, "watched": watched, "quickstart": quickstart, "many_ranks": many_ranks,
 }
 
 

@@ -282,6 +282,18 @@ TEST(Checkpoint, TheProbeFindsTheWayThatIsWanted) {
   EXPECT_TRUE(std::filesystem::is_empty(job.folder())) << "the probe leaves nothing behind";
 }
 
+TEST(Checkpoint, EveryWayOfWritingIsTried) {
+  Job job;
+  for (const auto io : {CheckpointIo::automatic, CheckpointIo::aggregate, CheckpointIo::independent,
+                        CheckpointIo::collective}) {
+    const auto tried = try_checkpoint_io(job.world(), job.folder(), io, 1 << 20);
+    EXPECT_TRUE(tried.ended && tried.problem.empty()) << name_of(io) << ": " << tried.problem;
+    EXPECT_GT(tried.bytes_per_second, 0) << name_of(io);
+    EXPECT_FALSE(try_checkpoint_io(job.world(), job.folder() / "absent", io, 1 << 20).problem.empty());
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(job.folder()));
+}
+
 TEST(Checkpoint, AnAttemptThatHangsIsNoticedOnEveryRank) {
   Job job;
   auto gate = std::make_shared<std::promise<void>>();

@@ -258,7 +258,7 @@ def doctor(j):
 
     unbound = {"OMPI_MCA_hwloc_base_binding_policy": "none"}
     visit(0, ["ok +launch +4 ranks on 2 nodes: node0 2, node1 2", "ok +ring", "ok +folder .*seen by all", "ok +hdf5",
-              "failures=0 exit=0"], ["--out", j.folder], more=unbound)
+              r"ok +checkpoint +auto .*/s, aggregate .*/s, independent .*/s, collective .*/s; 32.0 MiB written", "failures=0 exit=0"], ["--out", j.folder], more=unbound)
     visit(3, ["FAIL +folder +/dev/shm: rank . on node. does not see the file that node. wrote", "to do: run folders must lie"],
           ["--out", "/dev/shm"], more=unbound)
     visit(3, ["FAIL +binding +all 2 ranks of node0 are on core 0"], ["--out", j.folder],

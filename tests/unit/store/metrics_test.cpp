@@ -2,10 +2,13 @@
 #include "store/metrics.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "store/file.hpp"
 #include "support/folder.hpp"
 
 namespace galvatron::store {
@@ -42,6 +45,33 @@ TEST(Metrics, WhatIsLearnedLaterJoinsTheLineOfItsStep) {
       folder.read("metrics.jsonl"),
       "{\"step\": 1, \"late\": 4}\n{\"step\": 2, \"loss\": 1, \"late\": 0.5, \"late_hex\": \"0x1p-1\"}\n"
       "{\"step\": 3, \"late\": 5}\n");
+}
+
+TEST(Metrics, LinesWaitWhileTheDiskIsFull) {
+  const test::Folder folder;
+  const auto path = folder.path() / "metrics.jsonl";
+  const auto before_signal = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto line = [](int64_t step) { return MetricsLine(step).json() + "\n"; };
+  {
+    MetricsFile file(path);
+    file.append(MetricsLine(1));
+    const rlimit full{static_cast<rlim_t>(line(1).size() + 3), before.rlim_max};  // a part of a line fits
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+    EXPECT_THROW(file.append(MetricsLine(2)), DiskError);
+    EXPECT_THROW(file.append(MetricsLine(3)), DiskError);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_EQ(folder.read("metrics.jsonl"), line(1)) << "no part of a line is left";
+    file.append(MetricsLine(4));
+    EXPECT_EQ(folder.read("metrics.jsonl"), line(1) + line(2) + line(3) + line(4));
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    EXPECT_THROW(file.append(MetricsLine(5)), DiskError);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+  }
+  EXPECT_EQ(folder.read("metrics.jsonl"), line(1) + line(2) + line(3) + line(4) + line(5))
+      << "asked a last time";
+  ::signal(SIGXFSZ, before_signal);
 }
 
 TEST(Metrics, TheTailBehindAStepIsCutAndKept) {
