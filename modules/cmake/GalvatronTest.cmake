@@ -9,7 +9,7 @@
 #   RANKS    rank counts: the test runs under mpirun with tests/support/mpi_main.cpp; without RANKS it is one
 #            process with GoogleTest's own main
 #   LABELS   more labels; `slow` leaves the test to `tests/run.sh --full`
-#   TIMEOUT  seconds, default 60
+#   TIMEOUT  seconds, default 240: a bound for what hangs; a test takes seconds, and ten times that on a busy machine
 #   LINK     more targets to link
 #
 # Tests of the whole program play the one built here, or what GALVATRON_TEST_PROGRAM names when they are run.
@@ -38,7 +38,7 @@ function(galvatron_add_test)
     endif()
   endif()
   if(NOT TEST_TIMEOUT)
-    set(TEST_TIMEOUT 60)
+    set(TEST_TIMEOUT 240)
   endif()
   list(GET TEST_ROOM 0 room)
   set(binary test_${room}_${TEST_NAME})
@@ -99,7 +99,7 @@ function(galvatron_add_script_test)
     message(FATAL_ERROR "galvatron_add_script_test: NAME, KIND and COMMAND are needed")
   endif()
   if(NOT TEST_TIMEOUT)
-    set(TEST_TIMEOUT 60)
+    set(TEST_TIMEOUT 240)
   endif()
   if(NOT TEST_PROCESSORS)
     set(TEST_PROCESSORS 1)

@@ -1,10 +1,13 @@
-// The save protocol, step by step: lay out, write, seal, read back, rename. Every step is a meeting point, so
-// that a disk failing on one rank ends the save on all of them and leaves the older files as they were.
+// The save protocol, step by step: lay out, write, seal, sync and read back, rename. Every step is a meeting
+// point, so that a disk failing on one rank ends the save on all of them and leaves the older files as they
+// were.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <set>
 
+#include "comm/background.hpp"
 #include "core/errors.hpp"
 #include "core/fingerprint.hpp"
 #include "core/format.hpp"
@@ -40,7 +43,7 @@ class Save {
   void write();
   void write_together(ParallelWay way);
   void seal_file();
-  void read_back();
+  void sync_and_read_back();
   std::vector<std::filesystem::path> publish();
   void give_up() noexcept;
   int64_t bytes() const { return bytes_; }
@@ -53,6 +56,7 @@ class Save {
     return layout_.table + first_row_[static_cast<size_t>(rank)] * static_cast<int64_t>(sizeof(BlockRow));
   }
   File open_written(File::Mode mode) const;
+  void read_back() const;
   template <class Write>
   void for_each_block(std::vector<BlockRow>& mine, const Write& write) const;
   void say(std::string_view what) const {
@@ -168,8 +172,6 @@ void Save::write() {
       file.begin_sync(row.address, row.bytes);  // the disk works while the next block is hashed
     });
     if (!mine.empty()) file.write(table_address(world_.rank()), std::as_bytes(std::span(mine)));
-    say("sync");
-    file.sync();
   });
 }
 
@@ -205,40 +207,58 @@ void Save::seal_file() {
     if (!root()) return;
     const File file(temporary_, File::Mode::update);
     seal(file, SealedKind::checkpoint, layout_.table, first_row_.back());
-    file.sync();
     bytes_ = file.size();
-    sync_folder(path_.parent_path().empty() ? "." : path_.parent_path());
   });
 }
 
-void Save::read_back() {
+void Save::sync_and_read_back() {
+  if (world_.nodes() > 1) {
+    // Other nodes see for certain what was synced only.
+    world_.agree("sync a checkpoint", [&] {
+      say("sync");
+      open_written(File::Mode::update).sync();
+    });
+    world_.agree("read a checkpoint back", [&] { read_back(); });
+    return;
+  }
+  // On one node what is read comes from the memory that the disk is being given, before and after: both at
+  // once.
+  world_.agree("sync a checkpoint and read it back", [&] {
+    say("sync");
+    const auto file = std::make_shared<const File>(open_written(File::Mode::update));
+    comm::Background disk(1);
+    const auto synced = disk.submit([file] { file->sync(); });
+    read_back();
+    disk.wait(synced);
+  });
+}
+
+void Save::read_back() const {
   // Each rank reads what a rank of the next node wrote, so that a folder that is not shared, or a node's own
   // cache, cannot pass for the disk.
   int shift = 0;
   while (shift < world_.size() && world_.node_of(shift) == 0) ++shift;
   const int writer = (world_.rank() + shift) % world_.size();
-  world_.agree("read a checkpoint back", [&] {
-    const auto file = open_written(File::Mode::read);
-    if (root()) {
-      try {
-        open_sealed(temporary_, SealedKind::checkpoint);
-      } catch (const core::UserError& error) {
-        throw DiskError(error.what());
-      }
+  const auto file = open_written(File::Mode::read);
+  if (root()) {
+    try {
+      open_sealed(temporary_, SealedKind::checkpoint);
+    } catch (const core::UserError& error) {
+      throw DiskError(error.what());
     }
-    const auto expected = rows(writer);
-    std::vector<BlockRow> found(expected.size());
-    if (!found.empty()) file.read(table_address(writer), std::as_writable_bytes(std::span(found)));
-    for (size_t i = 0; i < found.size(); ++i) {
-      say("read back");
-      if (found[i].address != expected[i].address || found[i].bytes != expected[i].bytes ||
-          !row_is_whole(file, found[i]))
-        throw DiskError(core::format("{} does not hold what rank {} wrote: tensor '{}', elements {} to {}",
-                                     temporary_.string(), writer,
-                                     tensors_[static_cast<size_t>(expected[i].tensor)].name,
-                                     expected[i].offset, expected[i].offset + expected[i].count));
-    }
-  });
+  }
+  const auto expected = rows(writer);
+  std::vector<BlockRow> found(expected.size());
+  if (!found.empty()) file.read(table_address(writer), std::as_writable_bytes(std::span(found)));
+  for (size_t i = 0; i < found.size(); ++i) {
+    say("read back");
+    if (found[i].address != expected[i].address || found[i].bytes != expected[i].bytes ||
+        !row_is_whole(file, found[i]))
+      throw DiskError(core::format("{} does not hold what rank {} wrote: tensor '{}', elements {} to {}",
+                                   temporary_.string(), writer,
+                                   tensors_[static_cast<size_t>(expected[i].tensor)].name, expected[i].offset,
+                                   expected[i].offset + expected[i].count));
+  }
 }
 
 std::vector<std::filesystem::path> Save::publish() {
@@ -287,7 +307,7 @@ SaveReport try_to_save(comm::World& world, const std::filesystem::path& path, co
     else
       save.write();
     save.seal_file();
-    save.read_back();
+    save.sync_and_read_back();
     report.pruned = save.publish();
     report.bytes = save.bytes();
   } catch (const core::AgreedError& error) {

@@ -17,14 +17,14 @@ class AcrossRanks : public testing::Test {
  protected:
   AcrossRanks() {
     std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "deck.toml") << "[train]\nsteps = 30\n[run]\nwatchdog = 1.0\n";
+    std::ofstream(folder_ / "deck.toml") << "[train]\nsteps = 30\n[run]\nwatchdog = 60.0\n";
     std::ofstream(folder_ / "wrong.toml") << "[train]\nstepz = 30\n";
   }
   ~AcrossRanks() override { std::filesystem::remove_all(folder_); }
 
-  /// The probe's answer on three ranks. It must come within half a minute.
+  /// The probe's answer on three ranks. It must come within a minute and a half, on a busy machine too.
   Said on_three_ranks(const std::string& words) const {
-    return test::shell("timeout -k 5 30 mpirun --bind-to none -n 3 '" GALVATRON_PROBE "' " + words +
+    return test::shell("timeout -k 5 90 mpirun --bind-to none -n 3 '" GALVATRON_PROBE "' " + words +
                        " --out '" + folder_.string() + "'");
   }
   std::string deck(const std::string& name) const { return "'" + (folder_ / name).string() + "'"; }
@@ -93,7 +93,7 @@ TEST_F(AcrossRanks, AFailureAmongCommunicationEndsTheJobAndLeavesAReport) {
 }
 
 TEST_F(AcrossRanks, AHangIsNoticedAndTheOddOneOutIsNamed) {
-  const Said said = on_three_ranks("hang " + deck("deck.toml"));
+  const Said said = on_three_ranks("hang " + deck("deck.toml") + " run.watchdog=2");
   EXPECT_EQ(said.code, 9) << said.text;
   EXPECT_EQ(count(said, "dreaming"), 1) << said.text;
 }

@@ -77,7 +77,7 @@ void fail_as(const std::string& how, const Job& job) {
     // A second thread that has ended its work is not waited for.
     job.watchdog.pat_beside("checkpoint of step 5: seal");
     job.watchdog.pat_beside("");
-    for (int i = 0; i < 150; ++i) {
+    for (int i = 0; i < 400; ++i) {
       job.watchdog.pat("forward 2");
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -101,7 +101,7 @@ int run(const std::string& how, const std::filesystem::path& folder) {
     for (int r = 0; r < world->size(); ++r) everybody.push_back(r);
     comm::DeviceMesh mesh(*world, {{comm::TrafficClass::layer, everybody}});
     const bool watched = how == "hang" || how == "stopped" || how.ends_with("_beside");
-    comm::Watchdog watchdog(*world, folder, watched ? 1.0 : 0.0, print);
+    comm::Watchdog watchdog(*world, folder, watched ? 3.0 : 0.0, print);
     fail_as(how, {*world, mesh.get(everybody, comm::TrafficClass::layer), watchdog});
     return 0;
   } catch (const core::AgreedError& error) {

@@ -11,22 +11,24 @@ import sys
 import tempfile
 import time
 
-# case: (ranks, exit codes, texts that must appear, number of messages, seconds)
+# Seconds within which a job must be over, on a machine with other work too: a bound for what hangs, not for what is slow.
+PATIENCE = 90
+# case: (ranks, exit codes, texts that must appear, number of messages)
 CASES = {
-    "fine": (3, {0}, [], 0, 10),
-    "agreed": (3, {5}, ["rank 1 on ", "load the data: token file is missing"], 1, 10),
-    "agreed_all": (3, {2}, ["rank 0 on ", "read the deck: bad deck", "(and 2 more)"], 1, 10),
-    "lonely": (3, {8}, ["rank 1 on ", "the disk is full"], 1, 10),
-    "two_lonely": (3, {8}, ["the disk is full", "also rank "], 2, 10),
-    "lonely_with_messages": (2, {7}, ["rank 1 on ", "loss is not finite"], 1, 10),
-    "hang": (3, {9}, ["no progress for 1.00 s", ": compute for ever", "rank 0 on ", ": forward 1"], 1, 15),
-    "stopped": (3, {9}, ["no progress for 1.00 s", "no line from rank 1", ": forward 1"], 1, 15),
-    "stuck_beside": (3, {9}, ["no progress for 1.00 s", "forward 2; beside it: checkpoint of step 5: sync",
-                              "beside it: checkpoint of step 5: seal"], 1, 15),
-    "rests_beside": (3, {0}, [], 0, 15),
-    "killed": (3, {137}, [], 0, 10),
-    "crash": (3, {139}, [], 0, 10),
-    "lost_launcher": (0, {3}, ["MPI sees 1 rank", "SLURM_NTASKS=4"], 1, 10),
+    "fine": (3, {0}, [], 0),
+    "agreed": (3, {5}, ["rank 1 on ", "load the data: token file is missing"], 1),
+    "agreed_all": (3, {2}, ["rank 0 on ", "read the deck: bad deck", "(and 2 more)"], 1),
+    "lonely": (3, {8}, ["rank 1 on ", "the disk is full"], 1),
+    "two_lonely": (3, {8}, ["the disk is full", "also rank "], 2),
+    "lonely_with_messages": (2, {7}, ["rank 1 on ", "loss is not finite"], 1),
+    "hang": (3, {9}, ["no progress for 3.00 s", ": compute for ever", "rank 0 on ", ": forward 1"], 1),
+    "stopped": (3, {9}, ["no progress for 3.00 s", "no line from rank 1", ": forward 1"], 1),
+    "stuck_beside": (3, {9}, ["no progress for 3.00 s", "forward 2; beside it: checkpoint of step 5: sync",
+                              "beside it: checkpoint of step 5: seal"], 1),
+    "rests_beside": (3, {0}, [], 0),
+    "killed": (3, {137}, [], 0),
+    "crash": (3, {139}, [], 0),
+    "lost_launcher": (0, {3}, ["MPI sees 1 rank", "SLURM_NTASKS=4"], 1),
 }
 
 
@@ -59,10 +61,10 @@ def run(call, values, seconds):
 
 
 def problems(case, code, output):
-    _, codes, texts, messages, seconds = CASES[case]
+    _, codes, texts, messages = CASES[case]
     found = []
     if code is None:
-        found.append(f"still running after {seconds} s")
+        found.append(f"still running after {PATIENCE} s")
     elif (code + 256) % 256 not in codes:
         found.append(f"exit code {code}, expected one of {sorted(codes)}")
     count = output.count("MESSAGE ")
@@ -74,10 +76,10 @@ def problems(case, code, output):
 
 def main():
     case, program, mpiexec = sys.argv[1:]
-    ranks, _, _, _, seconds = CASES[case]
+    ranks, _, _, _ = CASES[case]
     folder = tempfile.mkdtemp(prefix="galvatron-fail-")
     try:
-        code, output, took = run(command(case, ranks, program, mpiexec, folder), environment(case), seconds)
+        code, output, took = run(command(case, ranks, program, mpiexec, folder), environment(case), PATIENCE)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     found = problems(case, code, output)

@@ -9,7 +9,7 @@ namespace {
 test::Said on_three_ranks(const std::string& filter, const std::string& timeout) {
   return test::shell(
       "GALVATRON_TEST_TIMEOUT=" + timeout +
-      " timeout -k 5 30 mpirun --bind-to none -n 3 '" GALVATRON_PROBE "' --gtest_filter=" + filter);
+      " timeout -k 5 90 mpirun --bind-to none -n 3 '" GALVATRON_PROBE "' --gtest_filter=" + filter);
 }
 
 TEST(MpiMain, AFailureOnOneRankFailsAllAndIsPrintedInRankOrder) {

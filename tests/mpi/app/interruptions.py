@@ -49,8 +49,9 @@ def behind_steps(j):
 
 
 def evaluating(j):
-    """SIGTERM to one rank of eval: 75 at the next batch."""
-    run = ["--out", j.out("run"), "plan.tp=2", "data.split=0.5"]
+    """SIGTERM to one rank of eval: 75 at the next batch, of which there are many."""
+    run = ["--out", j.out("run"), "plan.tp=2", "data.split=0.5", "model.hidden=256", "search.batch=[2]", "train.eval_every=0",
+           "train.stop_after=3"]
     j.run(2, run)
     job = j.start(2, "eval", run)
     seen = j.await_text(job, "^weights: ")

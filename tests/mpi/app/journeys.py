@@ -140,7 +140,7 @@ def signals(j):
 
 def early_signals(j):
     """SIGTERM before training: the phase ends, the job asks to be queued again, and what was measured is kept."""
-    run = ["--out", j.out("run"), "train.steps=4000", "search.batch=[256]", "search.trials=50", "profile.budget=4"]
+    run = ["--out", j.out("run"), "train.steps=4000", "search.batch=[256]", "search.trials=50", "profile.budget=8"]
     job = j.start(2, "run", run)
     # The first part is written when it is done.
     if j.await_that(job, lambda: os.path.exists(j.file("run", "profile.h5")), "profile.h5"):
