@@ -53,7 +53,7 @@ void write_key(const Program& program, const Step& step, std::string& key) {
   }
 }
 
-auto key_of(const program::TransitionContext& context, const StagePlace& place) {
+auto transition_key(const program::TransitionContext& context, const StagePlace& place) {
   return std::tuple(context.from.strategy, context.to.strategy, context.from.samples, context.from.positions,
                     context.cols, context.dtype, place);
 }
@@ -128,13 +128,11 @@ Seconds CostModel::gemm_seconds(const Program& program, const Step& step) const 
 }
 
 /// All groups of the axis set meet at the same time; the slowest one counts.
-Seconds CostModel::collective_seconds(const Program& program, const Step& step, const StagePlace& place) {
-  const auto& attributes = std::get<program::CollectiveAttributes>(step.attributes);
-  if (attributes.kind == core::CollectiveKind::exchange) return exchange_seconds(program, step, place);
-  const auto bytes = static_cast<double>(collective_bytes(program, step));
+Seconds CostModel::collective_seconds(const DigestCollective& collective, const spec::LayerStrategy& strategy,
+                                      const StagePlace& place) {
   Seconds slowest;
-  for (const GroupShape& shape : shapes_of(program.strategy, attributes.axes, place)) {
-    const Seconds seconds = hardware_.collective(attributes.kind, shape, bytes);
+  for (const GroupShape& shape : shapes_of(strategy, collective.axes, place)) {
+    const Seconds seconds = hardware_.collective(collective.kind, shape, collective.bytes);
     if (seconds.seconds > slowest.seconds) slowest = seconds;
   }
   return slowest;
@@ -206,11 +204,60 @@ const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program
                          ? place.first_rank % model_.cluster().ranks_per_node
                          : canonical(place.first_rank, context.strategy.ranks(), place.stride);
   if (context.tie != program::TieScope::across_stages) place.tie_distance = 0;
-  const Key key{number_of(layer), context.strategy, context.samples, context.dtype, context.tie, place};
+  const Key key = key_of(layer, context, place);
   const auto found = prices_.find(key);
   if (found != prices_.end()) return found->second;
+  return prices_.emplace(key, model_.price(digests(layer, context), context.strategy, context.samples, place))
+      .first->second;
+}
+
+program::MemoryNeed LayerPricer::memory(const spec::LayerSpec& layer, const program::LayerContext& context) {
+  return digests(layer, context).memory();
+}
+
+/// A layer computes the same whatever its replicas are, and its groups do the same whatever it computes; cp
+/// and dp make up their replicas together.
+DigestPair LayerPricer::digests(const spec::LayerSpec& layer, const program::LayerContext& context) {
+  auto compute = context, groups = context;
+  compute.strategy.dp = 1;
+  compute.strategy.zero = 0;
+  groups.strategy.dp *= groups.strategy.cp;
+  groups.strategy.cp = 1;
+  groups.strategy.recompute = spec::Recompute::none;
+  groups.samples = 1;
+  return {digest(layer, compute), digest(layer, groups)};
+}
+
+const Digest& LayerPricer::digest(const spec::LayerSpec& layer, const program::LayerContext& context) {
+  const Key key = key_of(layer, context, {});
+  const auto found = digests_.find(key);
+  if (found != digests_.end()) return found->second;
   ++lowered_;
-  return prices_.emplace(key, model_.price(program::lower(layer, context, workspace_), place)).first->second;
+  return digests_.emplace(key, model_.digest(program::lower(layer, context, workspace_), {})).first->second;
+}
+
+LayerPricer::Key LayerPricer::key_of(const spec::LayerSpec& layer, const program::LayerContext& context,
+                                     const StagePlace& place) {
+  const auto& s = context.strategy;
+  const auto pair = [](int64_t high, int64_t low) { return high << 32 | low; };
+  return {static_cast<int64_t>(number_of(layer)),
+          pair(s.tp, s.sp),
+          pair(s.cp, s.dp),
+          pair(s.ep, s.zero * 2 + static_cast<int64_t>(s.recompute)),
+          context.samples,
+          pair(static_cast<int64_t>(context.dtype), static_cast<int64_t>(context.tie)),
+          place.first_rank,
+          place.stride,
+          place.tie_distance};
+}
+
+size_t LayerPricer::KeyHash::operator()(const Key& key) const noexcept {
+  uint64_t hash = 0;
+  for (const int64_t part : key) {
+    hash = (hash ^ static_cast<uint64_t>(part)) * 0x9e3779b97f4a7c15ull;
+    hash ^= hash >> 29;
+  }
+  return static_cast<size_t>(hash);
 }
 
 /// Where both layouts cut the samples evenly, ranks that share a common part of them do not talk to others:
@@ -237,7 +284,7 @@ program::TransitionContext LayerPricer::smallest(program::TransitionContext cont
 double LayerPricer::floor_seconds(program::TransitionContext context, StagePlace place) {
   place = {canonical(place.first_rank, context.to.strategy.ranks(), place.stride), place.stride};
   context = smallest(context, place);
-  const auto [found, fresh] = floors_.try_emplace(key_of(context, place), 0.0);
+  const auto [found, fresh] = floors_.try_emplace(transition_key(context, place), 0.0);
   if (!fresh) return found->second;
   context.rank = context.to.strategy.ranks() / 2;
   const auto price = model_.price(program::transition(context), place);
@@ -247,7 +294,7 @@ double LayerPricer::floor_seconds(program::TransitionContext context, StagePlace
 const TransitionPrice& LayerPricer::price(const program::TransitionContext& context, StagePlace place) {
   place = {canonical(place.first_rank, context.to.strategy.ranks(), place.stride), place.stride};
   auto each = smallest(context, place);
-  auto [found, fresh] = transitions_.try_emplace(key_of(each, place));
+  auto [found, fresh] = transitions_.try_emplace(transition_key(each, place));
   if (!fresh) return found->second;
   auto& price = found->second;
   double most = -1;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cost/digest.hpp"
 #include "cost/hardware_price.hpp"
 #include "cost/terms.hpp"
 #include "cost/two_streams.hpp"
@@ -78,6 +79,11 @@ class CostModel {
   CostModel(const Profile& profile, const spec::ClusterSpec& cluster, const Overlap& overlap = {});
 
   LayerPrice price(const program::Program& program, const StagePlace& place);
+  /// The collectives of a pair are those of this strategy's groups, wherever its digests come from.
+  LayerPrice price(const DigestPair& pair, const spec::LayerStrategy& strategy, int64_t samples,
+                   const StagePlace& place);
+  /// Exchanges, which transitions alone have, are priced where the place says; all the rest holds anywhere.
+  Digest digest(const program::Program& program, const StagePlace& place);
   const HardwarePrice& hardware() const { return hardware_; }
   /// What all ranks tell each other in every step: the loss and the norm, then requests.
   Seconds agreement() const;
@@ -101,21 +107,27 @@ class CostModel {
     double compute_seconds = 0;
     std::vector<Talk> talks;
   };
-  Played play(const program::Program& program, program::Phase phase, const StagePlace& place,
-              TermSeconds& terms);
-  Moved move(const program::Program& program, program::Phase phase, const StagePlace& place);
-  Talk talk_of(const program::Program& program, const program::Step& step, const StagePlace& place,
-               const Seconds& duration);
-  Direction price_direction(const program::Program& program, std::span<const program::Phase> phases,
-                            const StagePlace& place, LayerPrice& price);
-  void price_sync(const program::Program& program, const StagePlace& place, Direction backward,
-                  LayerPrice& price);
-  double data_seconds(const program::Program& program) const;
-  Seconds step_seconds(const program::Program& program, const program::Step& step, const StagePlace& place);
+  /// What is priced, and how long its collectives take there.
+  struct PricedAt {
+    const DigestPair& pair;
+    const spec::LayerStrategy& strategy;
+    const StagePlace& place;
+    std::vector<Seconds> of_compute, of_groups;
+    Seconds duration(const DigestStep& step, const DigestPair::Played& phase) const;
+  };
+  Played play(const PricedAt& at, program::Phase phase, TermSeconds& terms);
+  Moved move(const PricedAt& at, program::Phase phase);
+  Talk talk_of(const PricedAt& at, const DigestStep& step, const DigestPair::Played& phase);
+  Direction price_direction(const PricedAt& at, std::span<const program::Phase> phases, LayerPrice& price);
+  void price_sync(const PricedAt& at, Direction backward, LayerPrice& price);
+  std::vector<Seconds> durations(const Digest& digest, const spec::LayerStrategy& strategy,
+                                 const StagePlace& place);
+  DigestStep digest_step(const program::Program& program, const program::Step& step, program::Phase phase,
+                         const StagePlace& place, Digest& digest);
   Seconds compute_seconds(const program::Program& program, const program::Step& step);
   Seconds price_of_compute(const program::Program& program, const program::Step& step) const;
   Seconds gemm_seconds(const program::Program& program, const program::Step& step) const;
-  Seconds collective_seconds(const program::Program& program, const program::Step& step,
+  Seconds collective_seconds(const DigestCollective& collective, const spec::LayerStrategy& strategy,
                              const StagePlace& place);
   Seconds exchange_seconds(const program::Program& program, const program::Step& step,
                            const StagePlace& place) const;
@@ -132,7 +144,8 @@ class CostModel {
   std::string key_;                                 ///< of the step being looked up; kept for its storage
 };
 
-/// Lowers and prices each distinct (layer, context, place) once.
+/// Prices each distinct (layer, context, place) once, from few Programs: a layer's compute is lowered once
+/// for all its dp and ZeRO levels, its parameter groups once for all micro-batches, both once for all places.
 class LayerPricer {
  public:
   LayerPricer(const Profile& profile, const spec::ClusterSpec& cluster,
@@ -141,6 +154,8 @@ class LayerPricer {
   /// For the stage's first rank, which has the most samples: the context's coordinate is the origin.
   const LayerPrice& price(const spec::LayerSpec& layer, const program::LayerContext& context,
                           StagePlace place);
+  /// The memory alone, which is the same everywhere.
+  program::MemoryNeed memory(const spec::LayerSpec& layer, const program::LayerContext& context);
   /// Of a transition between two layouts in a stage of as many ranks as they have.
   const TransitionPrice& price(const program::TransitionContext& context, StagePlace place);
   /// Of one rank in the middle: never more than the slowest takes, and found at once.
@@ -151,20 +166,28 @@ class LayerPricer {
   int64_t lowered() const { return lowered_; }  ///< Programs made so far
 
  private:
-  using Key = std::tuple<size_t, spec::LayerStrategy, int64_t, core::DType, program::TieScope, StagePlace>;
+  /// Layer and strategy, samples, types and place, as numbers.
+  using Key = std::array<int64_t, 9>;
+  struct KeyHash {
+    size_t operator()(const Key& key) const noexcept;
+  };
 
   using TransitionKey = std::tuple<spec::LayerStrategy, spec::LayerStrategy, int64_t, int64_t, int64_t,
                                    core::DType, StagePlace>;
 
   program::TransitionContext smallest(program::TransitionContext context, StagePlace place) const;
   size_t number_of(const spec::LayerSpec& layer);
+  Key key_of(const spec::LayerSpec& layer, const program::LayerContext& context, const StagePlace& place);
+  const Digest& digest(const spec::LayerSpec& layer, const program::LayerContext& context);
+  DigestPair digests(const spec::LayerSpec& layer, const program::LayerContext& context);
 
   CostModel model_;
   const program::WorkspaceRule& workspace_;
   std::map<TransitionKey, TransitionPrice> transitions_;
   std::map<TransitionKey, double> floors_;
   std::vector<spec::LayerSpec> layers_;  ///< by number
-  std::map<Key, LayerPrice> prices_;
+  std::unordered_map<Key, Digest, KeyHash> digests_;
+  std::unordered_map<Key, LayerPrice, KeyHash> prices_;
   int64_t lowered_ = 0;
 };
 

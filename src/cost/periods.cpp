@@ -6,34 +6,18 @@
 #include <algorithm>
 
 #include "cost/layer_price.hpp"
-#include "cost/signature.hpp"
 #include "deck/sections.hpp"
 
 namespace galvatron::cost {
 namespace {
 
 using program::Phase;
-using program::Program;
-using program::Step;
-using program::StepKind;
-
-const program::CollectiveAttributes* collective_of(const Step& step) {
-  return std::get_if<program::CollectiveAttributes>(&step.attributes);
-}
 
 /// Harm to compute goes to the term of the phase's direction.
 size_t contention_term(Phase phase) {
   const auto& forward = program::forward_phases;
   return std::find(forward.begin(), forward.end(), phase) != forward.end() ? forward_contention
                                                                            : backward_contention;
-}
-
-/// This rank's share of weights and moments, in the precision of the optimizer: what it writes.
-int64_t saved_state_bytes(const Program& program) {
-  int64_t bytes = 0;
-  for (const auto& group : program.groups)
-    if (group.stored_here()) bytes += 3 * group.shard() * core::size_of(group.accumulator());
-  return bytes;
 }
 
 /// The share of seconds that nobody measured.
@@ -48,53 +32,61 @@ Overlap overlap_of(const deck::TrainSection& train, const deck::CheckpointSectio
           checkpoint.asynchronous && checkpoint.every > 0};
 }
 
-LayerPrice CostModel::price(const Program& program, const StagePlace& place) {
+LayerPrice CostModel::price(const program::Program& program, const StagePlace& place) {
+  const Digest whole = digest(program, place);
+  return price(DigestPair(whole), program.strategy, program.samples, place);
+}
+
+LayerPrice CostModel::price(const DigestPair& pair, const spec::LayerStrategy& strategy, int64_t samples,
+                            const StagePlace& place) {
   LayerPrice price;
-  price.memory = program.memory;
-  if (overlap_.checkpoints) price.copy_bytes = saved_state_bytes(program);
-  price_direction(program, program::forward_phases, place, price);
-  price_sync(program, place, price_direction(program, program::backward_phases, place, price), price);
+  price.memory = pair.memory();
+  if (overlap_.checkpoints) price.copy_bytes = pair.groups().state_bytes;
+  const PricedAt at{pair, strategy, place, durations(pair.compute(), strategy, place),
+                    durations(pair.groups(), strategy, place)};
+  price_direction(at, program::forward_phases, price);
+  price_sync(at, price_direction(at, program::backward_phases, price), price);
   for (const Phase phase : {Phase::gradient_norm, Phase::update}) {
-    const Played played = play(program, phase, place, price.term_seconds);
+    const Played played = play(at, phase, price.term_seconds);
     price.phase_seconds[static_cast<size_t>(phase)] = played.seconds;
     price.modelled_seconds += played.modelled;
   }
-  const double data = data_seconds(program);
+  const double data =
+      static_cast<double>(pair.compute().reads * samples) * profile_.model.loader_seconds_per_token;
   price.phase_seconds[static_cast<size_t>(Phase::forward)] += data;
   price.term_seconds[data_wait] += data;
   return price;
 }
 
-/// Whole samples are read, whatever part of them the rank looks up.
-double CostModel::data_seconds(const Program& program) const {
-  const int reads =
-      (program.tokens != program::no_value ? 1 : 0) + (program.labels != program::no_value ? 1 : 0);
-  return static_cast<double>(reads * program.samples * program.layer.dims.seq) *
-         profile_.model.loader_seconds_per_token;
+std::vector<Seconds> CostModel::durations(const Digest& digest, const spec::LayerStrategy& strategy,
+                                          const StagePlace& place) {
+  std::vector<Seconds> durations;
+  for (const DigestCollective& collective : digest.collectives)
+    durations.push_back(collective_seconds(collective, strategy, place));
+  return durations;
 }
 
-Seconds CostModel::step_seconds(const Program& program, const Step& step, const StagePlace& place) {
-  return step.kind == StepKind::collective ? collective_seconds(program, step, place)
-                                           : compute_seconds(program, step);
+Seconds CostModel::PricedAt::duration(const DigestStep& step, const DigestPair::Played& phase) const {
+  if (step.kind != DigestStep::Kind::collective) return {step.seconds, step.modelled};
+  return (phase.of_groups ? of_groups : of_compute)[static_cast<size_t>(step.number)];
 }
 
 /// Neighbouring sizes of the measured kind and shape say how much it harms compute; unmeasured, it does not.
-Talk CostModel::talk_of(const Program& program, const Step& step, const StagePlace& place,
-                        const Seconds& duration) {
-  Talk talk{duration.seconds, 1, 1};
-  const auto& attributes = *collective_of(step);
-  const auto& shapes = shapes_of(program.strategy, attributes.axes, place);
+Talk CostModel::talk_of(const PricedAt& at, const DigestStep& step, const DigestPair::Played& phase) {
+  Talk talk{at.duration(step, phase).seconds, 1, 1};
+  if (step.kind != DigestStep::Kind::collective) return talk;
+  const Digest& digest = phase.of_groups ? at.pair.groups() : at.pair.compute();
+  const auto& [kind, axes, bytes] = digest.collectives[static_cast<size_t>(step.number)];
+  const auto& shapes = shapes_of(at.strategy, axes, at.place);
   if (shapes.empty()) return talk;
-  const auto* row = interference_of(profile_.hardware, attributes.kind, shapes.front(),
-                                    static_cast<double>(collective_bytes(program, step)));
+  const auto* row = interference_of(profile_.hardware, kind, shapes.front(), bytes);
   if (row == nullptr) return talk;
   talk.compute_factor = std::max(1.0, row->compute);
   talk.talk_factor = std::max(1.0, row->collective);
   return talk;
 }
 
-CostModel::Played CostModel::play(const Program& program, Phase phase, const StagePlace& place,
-                                  TermSeconds& terms) {
+CostModel::Played CostModel::play(const PricedAt& at, Phase phase, TermSeconds& terms) {
   /// A transfer that was started: what it is waited for counts for its term.
   struct UnderWay {
     int32_t ticket = 0;
@@ -108,27 +100,27 @@ CostModel::Played CostModel::play(const Program& program, Phase phase, const Sta
     streams.wait(one.number);
     terms[one.term] += streams.waited() - before;
   };
-  for (const Step& step : program.steps(phase)) {
-    if (const auto* attributes = std::get_if<program::WaitAttributes>(&step.attributes)) {
+  const DigestPair::Played steps = at.pair.phase(phase);
+  const auto play_step = [&](const DigestStep& step) {
+    if (step.kind == DigestStep::Kind::wait) {
       const auto found = std::find_if(under_way.begin(), under_way.end(),
-                                      [&](const UnderWay& one) { return one.ticket == attributes->ticket; });
-      if (found == under_way.end()) continue;
+                                      [&](const UnderWay& one) { return one.ticket == step.ticket; });
+      if (found == under_way.end()) return;
       wait(*found);
       under_way.erase(found);
-      continue;
+      return;
     }
-    const Seconds duration = step_seconds(program, step, place);
-    const size_t term = time_term_of(phase, step);
+    const Seconds duration = at.duration(step, steps);
     played.modelled += duration.modelled;
-    const auto* collective = collective_of(step);
-    if (collective != nullptr && collective->ticket >= 0 && overlap_.ring) {
-      const size_t number = streams.start(talk_of(program, step, place, duration));
-      under_way.push_back({collective->ticket, number, term});
-      continue;
+    if (step.ticket >= 0 && overlap_.ring) {
+      under_way.push_back({step.ticket, streams.start(talk_of(at, step, steps)), step.term});
+      return;
     }
     streams.compute(duration.seconds);
-    terms[term] += duration.seconds;
-  }
+    terms[step.term] += duration.seconds;
+  };
+  for (const DigestStep& step : steps.clears) play_step(step);
+  for (const DigestStep& step : steps.steps) play_step(step);
   for (const UnderWay& one : under_way) wait(one);
   played.seconds = streams.now();
   if (streams.slowed() > 0) terms[contention_term(phase)] += streams.slowed();
@@ -136,23 +128,23 @@ CostModel::Played CostModel::play(const Program& program, Phase phase, const Sta
 }
 
 /// A phase that only moves: its collectives for the queue beside compute, and their term.
-CostModel::Moved CostModel::move(const Program& program, Phase phase, const StagePlace& place) {
+CostModel::Moved CostModel::move(const PricedAt& at, Phase phase) {
   Moved moved;
-  for (const Step& step : program.steps(phase)) {
-    const Seconds duration = step_seconds(program, step, place);
+  const DigestPair::Played steps = at.pair.phase(phase);
+  for (const DigestStep& step : steps.steps) {
+    const Seconds duration = at.duration(step, steps);
     moved.modelled += duration.modelled;
-    moved.talks.push_back(step.kind == StepKind::collective ? talk_of(program, step, place, duration)
-                                                            : Talk{duration.seconds, 1, 1});
+    moved.talks.push_back(talk_of(at, step, steps));
     moved.seconds += duration.seconds;
-    moved.term = time_term_of(phase, step);
+    moved.term = step.term;
   }
   return moved;
 }
 
 /// gather, compute, reduce of one direction, as phases[0 … 2].
-CostModel::Direction CostModel::price_direction(const Program& program, std::span<const Phase> phases,
-                                                const StagePlace& place, LayerPrice& price) {
-  const Played played = play(program, phases[1], place, price.term_seconds);
+CostModel::Direction CostModel::price_direction(const PricedAt& at, std::span<const Phase> phases,
+                                                LayerPrice& price) {
+  const Played played = play(at, phases[1], price.term_seconds);
   price.modelled_seconds += played.modelled;
   price.phase_seconds[static_cast<size_t>(phases[1])] = played.seconds;
   Direction direction{played.seconds, {}};
@@ -161,7 +153,7 @@ CostModel::Direction CostModel::price_direction(const Program& program, std::spa
   const std::pair<Phase, bool> moves[] = {{phases[0], overlap_.parameters}, {phases[2], overlap_.gradients}};
   size_t term = 0;
   for (const auto& [phase, hides] : moves) {
-    const Moved moved = move(program, phase, place);
+    const Moved moved = move(at, phase);
     if (moved.talks.empty()) continue;
     term = moved.term;
     if (hides) {
@@ -184,9 +176,8 @@ CostModel::Direction CostModel::price_direction(const Program& program, std::spa
 }
 
 /// The last backward has the sync beside it, after what every backward has.
-void CostModel::price_sync(const Program& program, const StagePlace& place, Direction backward,
-                           LayerPrice& price) {
-  const Moved moved = move(program, Phase::sync, place);
+void CostModel::price_sync(const PricedAt& at, Direction backward, LayerPrice& price) {
+  const Moved moved = move(at, Phase::sync);
   if (moved.talks.empty()) return;
   double seconds = moved.seconds;
   if (overlap_.gradients) {

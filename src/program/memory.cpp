@@ -120,9 +120,11 @@ void plan_memory(Program& program) {
   Cursor saved, persistent, gathered, unreduced;
   for (auto& value : program.values)
     if (value.storage == Storage::saved) value.offset = saved.take(value.bytes());
-  for (const auto phase : all_phases)
-    program.memory.work_bytes =
-        std::max(program.memory.work_bytes, place_work(program, program.steps(phase)));
+  for (const auto phase : all_phases) {
+    auto& bytes = program.work_bytes[static_cast<size_t>(phase)];
+    bytes = place_work(program, program.steps(phase));
+    program.memory.work_bytes = std::max(program.memory.work_bytes, bytes);
+  }
   program.placements.assign(program.groups.size(), {});
   for (size_t g = 0; g < program.groups.size(); ++g)
     place_group(program.groups[g], program.placements[g], program.memory, persistent, gathered, unreduced);

@@ -129,6 +129,7 @@ struct Program {
   std::vector<GroupPlacement> placements;  ///< one per group
   std::array<std::vector<Step>, all_phases.size()> phases;
   MemoryNeed memory;
+  std::array<int64_t, all_phases.size()> work_bytes{};  ///< by phase; `memory` has the largest
 
   ValueId input = no_value;   ///< saved; absent in a layer that reads tokens
   ValueId tokens = no_value;  ///< saved, i32: ids that this rank's tp group looks up, in gathered row order

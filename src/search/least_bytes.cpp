@@ -34,7 +34,7 @@ int64_t held_bytes(const SearchContext& context, const Task& task, const spec::L
   one.batch = strategy.dp;
   one.micros = 1;
   const auto layer = context_of(context.model, spec, strategy, one, context.options.dtype);
-  return context.pricer.price(spec, layer, {}).memory.persistent_bytes();
+  return context.pricer.memory(spec, layer).persistent_bytes();
 }
 
 int64_t least_bytes(const SearchContext& context, const Task& task) {

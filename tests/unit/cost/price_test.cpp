@@ -242,9 +242,11 @@ TEST(PlanPrice, EqualLayersAreLoweredOnce) {
   const auto profile = test::round_profile(1, 8);
   LayerPricer pricer(profile, {1, 8, 0}, no_workspace);
   price_plan(plan_of(8, 1, 1, 0), model, core::DType::f32, pricer);
-  EXPECT_EQ(pricer.lowered(), 4) << "embedding, attention, mlp, head";
+  EXPECT_EQ(pricer.lowered(), 8) << "embedding, attention, mlp, head: compute and parameter groups";
   price_plan(plan_of(8, 1, 1, 0), model, core::DType::f32, pricer);
-  EXPECT_EQ(pricer.lowered(), 4);
+  EXPECT_EQ(pricer.lowered(), 8);
+  price_plan(plan_of(8, 1, 1, 1), model, core::DType::f32, pricer);
+  EXPECT_EQ(pricer.lowered(), 12) << "another ZeRO level computes the same";
 }
 
 TEST(LayerPrice, MeasuredStepsAreTakenAsMeasured) {
