@@ -104,6 +104,7 @@ Digest CostModel::digest(const Program& program, const StagePlace& place) {
     auto& steps = digest.phases[at];
     steps.reserve(program.steps(phase).size());
     for (const Step& step : program.steps(phase)) {
+      digest.attends |= step.kind == StepKind::attention;
       if (digest.clears[at] == steps.size() && clears_gradients(program, step)) ++digest.clears[at];
       if (const auto* wait = std::get_if<program::WaitAttributes>(&step.attributes)) {
         steps.push_back({DigestStep::Kind::wait, 0, -1, wait->ticket, 0, 0});

@@ -38,6 +38,7 @@ struct Digest {
   program::MemoryNeed memory;
   int64_t state_bytes = 0;  ///< of groups: what this rank writes into a checkpoint
   int64_t reads = 0;        ///< tokens of training data per sample
+  bool attends = false;     ///< rows meet other rows of their sample
 };
 
 /// A whole Program, or one Program's forward, backward and evaluate with another one's parameter groups: what

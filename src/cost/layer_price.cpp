@@ -155,8 +155,40 @@ Seconds CostModel::exchange_seconds(const Program& program, const Step& step, co
   return out.seconds > in.seconds ? out : in;
 }
 
-const std::vector<GroupShape>& CostModel::shapes_of(const spec::LayerStrategy& s, spec::AxisSet axes,
+/// Neighbouring axes of which all or none belong to the set make the same groups as one axis of their ranks:
+/// many strategies share their groups.
+spec::LayerStrategy CostModel::joined(const spec::LayerStrategy& s, spec::AxisSet& axes) {
+  using spec::Axis;
+  struct Run {
+    int32_t ranks;
+    bool inside;
+  };
+  std::vector<Run> runs;
+  for (const auto& [axis, ranks] :
+       {std::pair{Axis::tp, s.tp}, {Axis::sp, s.sp}, {Axis::cp, s.cp}, {Axis::dp, s.dp}}) {
+    if (ranks == 1) continue;
+    const bool inside = axes.contains(axis);
+    if (!runs.empty() && runs.back().inside == inside)
+      runs.back().ranks *= ranks;
+    else
+      runs.push_back({ranks, inside});
+  }
+  spec::LayerStrategy out;
+  spec::AxisSet joined;
+  if (axes.contains(Axis::tie)) joined = Axis::tie;
+  const std::array<std::pair<Axis, int32_t*>, 4> places = {
+      {{Axis::tp, &out.tp}, {Axis::sp, &out.sp}, {Axis::cp, &out.cp}, {Axis::dp, &out.dp}}};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    *places[i].second = runs[i].ranks;
+    if (runs[i].inside) joined = joined | spec::AxisSet(places[i].first);
+  }
+  axes = joined;
+  return out;
+}
+
+const std::vector<GroupShape>& CostModel::shapes_of(const spec::LayerStrategy& strategy, spec::AxisSet axes,
                                                     const StagePlace& place) {
+  const spec::LayerStrategy s = joined(strategy, axes);
   auto& shapes = shapes_[{s.tp, s.sp, s.cp, s.dp, axes.bits(), place}];
   if (!shapes.empty()) return shapes;
   // The other holder may come before this stage: whole nodes are added so that no rank is negative.
@@ -190,9 +222,10 @@ int64_t LayerPricer::canonical(int64_t first_rank, int64_t ranks, int64_t stride
 
 /// Models have few different layers; their numbers compare faster than they do.
 size_t LayerPricer::number_of(const spec::LayerSpec& layer) {
-  const auto found = std::find(layers_.begin(), layers_.end(), layer);
+  const auto found = std::find_if(layers_.begin(), layers_.end(),
+                                  [&](const KnownLayer& known) { return known.spec == layer; });
   const auto number = static_cast<size_t>(found - layers_.begin());
-  if (found == layers_.end()) layers_.push_back(layer);
+  if (found == layers_.end()) layers_.push_back({layer, std::nullopt});
   return number;
 }
 
@@ -207,6 +240,9 @@ const LayerPrice& LayerPricer::price(const spec::LayerSpec& layer, const program
   const Key key = key_of(layer, context, place);
   const auto found = prices_.find(key);
   if (found != prices_.end()) return found->second;
+  // What stands for the layer may be legal where it is not: then its own Program says why.
+  if (program::illegal_reason(layer, context.strategy, context.samples * context.strategy.dp))
+    program::lower(layer, context, workspace_);
   return prices_.emplace(key, model_.price(digests(layer, context), context.strategy, context.samples, place))
       .first->second;
 }
@@ -215,8 +251,19 @@ program::MemoryNeed LayerPricer::memory(const spec::LayerSpec& layer, const prog
   return digests(layer, context).memory();
 }
 
+bool LayerPricer::attends(const spec::LayerSpec& layer, const program::LayerContext& context) {
+  auto& known = layers_[number_of(layer)].attends;
+  if (!known) {
+    const bool found = digest(layer, context).attends;
+    layers_[number_of(layer)].attends = found;
+    return found;
+  }
+  return *known;
+}
+
 /// A layer computes the same whatever its replicas are, and its groups do the same whatever it computes; cp
-/// and dp make up their replicas together.
+/// and dp make up their replicas together. Without attention a row does not care which sample it is of, nor
+/// whether sp or cp gave it to this rank.
 DigestPair LayerPricer::digests(const spec::LayerSpec& layer, const program::LayerContext& context) {
   auto compute = context, groups = context;
   compute.strategy.dp = 1;
@@ -225,6 +272,15 @@ DigestPair LayerPricer::digests(const spec::LayerSpec& layer, const program::Lay
   groups.strategy.cp = 1;
   groups.strategy.recompute = spec::Recompute::none;
   groups.samples = 1;
+  if (!attends(layer, compute)) {
+    auto& s = compute.strategy;
+    const auto cuts = static_cast<int32_t>(std::gcd(compute.samples, int64_t{s.sp} * s.cp));
+    compute.samples /= cuts;
+    s.sp = s.sp * s.cp / cuts;
+    s.cp = 1;
+    groups.strategy.dp *= groups.strategy.sp;
+    groups.strategy.sp = 1;
+  }
   return {digest(layer, compute), digest(layer, groups)};
 }
 

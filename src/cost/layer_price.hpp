@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -131,6 +131,7 @@ class CostModel {
                              const StagePlace& place);
   Seconds exchange_seconds(const program::Program& program, const program::Step& step,
                            const StagePlace& place) const;
+  static spec::LayerStrategy joined(const spec::LayerStrategy& strategy, spec::AxisSet& axes);
   const std::vector<GroupShape>& shapes_of(const spec::LayerStrategy& strategy, spec::AxisSet axes,
                                            const StagePlace& place);
 
@@ -176,7 +177,13 @@ class LayerPricer {
                                    core::DType, StagePlace>;
 
   program::TransitionContext smallest(program::TransitionContext context, StagePlace place) const;
+  /// A layer that was priced before.
+  struct KnownLayer {
+    spec::LayerSpec spec;
+    std::optional<bool> attends;  ///< found out at its first Program
+  };
   size_t number_of(const spec::LayerSpec& layer);
+  bool attends(const spec::LayerSpec& layer, const program::LayerContext& context);
   Key key_of(const spec::LayerSpec& layer, const program::LayerContext& context, const StagePlace& place);
   const Digest& digest(const spec::LayerSpec& layer, const program::LayerContext& context);
   DigestPair digests(const spec::LayerSpec& layer, const program::LayerContext& context);
@@ -185,7 +192,7 @@ class LayerPricer {
   const program::WorkspaceRule& workspace_;
   std::map<TransitionKey, TransitionPrice> transitions_;
   std::map<TransitionKey, double> floors_;
-  std::vector<spec::LayerSpec> layers_;  ///< by number
+  std::vector<KnownLayer> layers_;  ///< by number
   std::unordered_map<Key, Digest, KeyHash> digests_;
   std::unordered_map<Key, LayerPrice, KeyHash> prices_;
   int64_t lowered_ = 0;

@@ -31,7 +31,14 @@ struct RankSum {
 class PlanPricer {
  public:
   PlanPricer(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype, LayerPricer& pricer)
-      : plan_(plan), model_(model), dtype_(dtype), pricer_(pricer), shape_(plan.pipeline()) {}
+      : plan_(plan), model_(model), dtype_(dtype), pricer_(pricer), shape_(plan.pipeline()) {
+    for (int64_t stage = 0; stage < shape_.stages(); ++stage)
+      slots_.push_back(plan::in_flight(plan.schedule, shape_, stage % shape_.ranks,
+                                       static_cast<int32_t>(stage / shape_.ranks)));
+  }
+
+  /// Micro-batches in flight, per stage.
+  const std::vector<int64_t>& slots() const { return slots_; }
 
   /// Adds the stage to its pipeline rank's sum.
   StageTimes add_stage(int64_t stage, RankSum& sum) {
@@ -67,14 +74,14 @@ class PlanPricer {
 
   /// Of the fullest member. Without transitions that is the first; with them one that keeps little of its own
   /// rows may need more room for those of others.
-  StageMemory memory_of(int64_t pipeline_rank, const plan::Lane& lane) {
-    StageMemory most = memory_of_member(pipeline_rank, 0, lane);
+  StageMemory memory_of(int64_t pipeline_rank) {
+    StageMemory most = memory_of_member(pipeline_rank, 0);
     const auto parts = parts_of(pipeline_rank);
     if (parts.transitions.empty()) return most;
     std::set<std::vector<int64_t>> seen = {parts.key_of(0)};
     for (int64_t member = 1; member < plan_.ranks_per_stage(); ++member) {
       if (!seen.insert(parts.key_of(member)).second) continue;
-      const auto other = memory_of_member(pipeline_rank, member, lane);
+      const auto other = memory_of_member(pipeline_rank, member);
       if (other.total() > most.total()) most = other;
     }
     return most;
@@ -136,11 +143,11 @@ class PlanPricer {
     return pricer_.price(plan::transition_context(plan_, model_, item, 0, dtype_), place_of(plan_, stage));
   }
 
-  StageMemory memory_of_member(int64_t pipeline_rank, int64_t member, const plan::Lane& lane) {
+  StageMemory memory_of_member(int64_t pipeline_rank, int64_t member) {
     StageMemory memory;
     memory.reserve_bytes = pricer_.model().reserve_bytes();
     for (auto stage = pipeline_rank; stage < shape_.stages(); stage += shape_.ranks) {
-      const auto slots = plan::in_flight(lane, static_cast<int32_t>(stage / shape_.ranks));
+      const auto slots = slots_[static_cast<size_t>(stage)];
       int64_t index = 0;
       for (const auto& item : plan::flow_of(plan_, stage)) {
         const auto& need = item.is_transition()
@@ -180,6 +187,7 @@ class PlanPricer {
   core::DType dtype_;
   LayerPricer& pricer_;
   plan::PipelineShape shape_;
+  std::vector<int64_t> slots_;
 };
 
 plan::StagePrediction prediction_of(const RankSum& sum, int64_t micros) {
@@ -264,10 +272,9 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
 }
 
 PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
-                     LayerPricer& pricer) {
+                     LayerPricer& pricer, const PriceLimits& limits) {
   PlanPrice price;
   const auto shape = plan.pipeline();
-  const auto lanes = plan::make_schedule(plan.schedule, shape);
   PlanPricer parts(plan, model, dtype, pricer);
   const auto groups = group_reserve(plan, model, pricer.model().reserve_units(), pricer.model().cluster());
   std::vector<RankSum> sums(static_cast<size_t>(shape.ranks));
@@ -276,16 +283,18 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
   double modelled = 0, whole = 0;
   for (int64_t rank = 0; rank < shape.ranks; ++rank) {
     RankSum& sum = sums[static_cast<size_t>(rank)];
-    sum.memory = parts.memory_of(rank, lanes[static_cast<size_t>(rank)]);
+    sum.memory = parts.memory_of(rank);
     sum.memory.group_bytes = groups[static_cast<size_t>(rank)];
     price.stages.push_back(prediction_of(sum, plan.microbatches));
     price.memory.push_back(sum.memory);
     modelled += sum.modelled;
     whole += sum.whole;
   }
-  price.simulation = simulate(lanes, price.times, Keep::totals);
-  price.step_seconds = price.simulation.makespan;
   price.modelled_share = whole > 0 ? modelled / whole : 0;
+  price.step_seconds = least_makespan(price.times, parts.slots(), shape);
+  if (price.memory_bytes() > limits.memory_bytes || price.step_seconds >= limits.step_seconds) return price;
+  price.simulation = simulate(plan::make_schedule(plan.schedule, shape), price.times, Keep::totals);
+  price.step_seconds = price.simulation.makespan;
   return price;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Plan → predicted step time and memory, stage by stage and term by term.
 
+#include <limits>
 #include <vector>
 
 #include "cost/layer_price.hpp"
@@ -23,9 +24,16 @@ struct PlanPrice {
 /// Where a stage of the plan lies.
 StagePlace place_of(const plan::Plan& plan, int64_t stage);
 
-/// The plan must be free of faults. Memory counts the pricer's reserve.
+/// What a plan has to keep to be wanted.
+struct PriceLimits {
+  int64_t memory_bytes = std::numeric_limits<int64_t>::max();     ///< of the fullest rank, at most
+  double step_seconds = std::numeric_limits<double>::infinity();  ///< less than this
+};
+
+/// The plan must be free of faults. Memory counts the pricer's reserve. A plan that cannot keep the limits is
+/// not simulated: its step time is then a lower bound.
 PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
-                     LayerPricer& pricer);
+                     LayerPricer& pricer, const PriceLimits& limits = {});
 
 /// As the runtime will play it on this cluster: where copies to write checkpoints from do not fit beside the
 /// plan, checkpoints are written between steps, and the price is without them.

@@ -101,6 +101,38 @@ class Clock {
 
 }  // namespace
 
+double least_makespan(const std::vector<StageTimes>& times, const std::vector<int64_t>& slots,
+                      const plan::PipelineShape& shape) {
+  const auto micros = static_cast<double>(shape.micros);
+  const auto ranks = static_cast<size_t>(shape.ranks);
+  // Of the first micro-batch: forwards before a rank, all of them, backwards after a rank.
+  double before = 0, forwards = 0, after = 0, back = 0, agreed = 0, update = 0;
+  for (const StageTimes& t : times) {
+    forwards += t.forward + t.send_forward;
+    after += t.backward + t.send_backward;
+  }
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const StageTimes& t = times[rank];
+    double work = 0, sync = 0, own_update = 0;
+    for (size_t stage = rank; stage < times.size(); stage += ranks) {
+      work += micros * (times[stage].forward + times[stage].backward);
+      sync += times[stage].sync;
+      own_update += times[stage].update;
+    }
+    update = std::max(update, own_update);
+    agreed = std::max(agreed, work + sync);
+    if (shape.chunks > 1) continue;
+    after -= t.backward + t.send_backward;
+    const double late = micros - static_cast<double>(slots[rank]);
+    const double end = std::max(before + work, forwards + after + late * t.forward + micros * t.backward);
+    back += t.send_backward;
+    agreed = std::max({agreed, end + sync, end + back + times[0].sync});
+    back += t.backward;
+    before += t.forward + t.send_forward;
+  }
+  return (agreed + update) * (1 - 1e-9);  // sums in another order
+}
+
 Simulation simulate(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times, Keep keep) {
   GALV_ASSERT(!lanes.empty() && !times.empty() && times.size() % lanes.size() == 0, lanes.size(),
               times.size());

@@ -38,4 +38,10 @@ struct Simulation {
 Simulation simulate(const std::vector<plan::Lane>& lanes, const std::vector<StageTimes>& times,
                     Keep keep = Keep::timeline);
 
+/// No longer than lanes of these stages take, with so many micro-batches in flight per stage. With one stage
+/// on each rank: a rank waits for the forwards before its own, or has all forwards and the later backwards
+/// before its first backward; its last backward is followed by those before it.
+double least_makespan(const std::vector<StageTimes>& times, const std::vector<int64_t>& slots,
+                      const plan::PipelineShape& shape);
+
 }  // namespace galvatron::cost

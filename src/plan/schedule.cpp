@@ -76,6 +76,21 @@ int64_t in_flight(const Lane& lane, int32_t chunk) {
   return most;
 }
 
+int64_t in_flight(ScheduleKind kind, const PipelineShape& shape, int64_t rank, int32_t chunk) {
+  const int64_t after = shape.ranks - 1 - rank;
+  switch (kind) {
+    case ScheduleKind::one_f_one_b:
+      return std::min(after + 1, shape.micros);
+    case ScheduleKind::eager_one_f_one_b:
+      return std::min(2 * after + 1, shape.micros);
+    case ScheduleKind::gpipe:
+      return shape.micros;
+    case ScheduleKind::interleaved:
+      break;
+  }
+  return in_flight(row_of(kind).lane(rank, shape), chunk);
+}
+
 Route route_of(const Action& action, int64_t rank, const PipelineShape& shape) {
   const auto stage = action.chunk * shape.ranks + rank;
   const bool first = stage == 0, last = stage + 1 == shape.stages();

@@ -55,6 +55,8 @@ Lane evaluation_lane(const PipelineShape& shape);
 /// The most micro-batches of a chunk whose forward has begun and whose backward has not ended, counted by
 /// walking the lane.
 int64_t in_flight(const Lane& lane, int32_t chunk = 0);
+/// Likewise of a rank's lane, by the schedule's rule where it has one: lanes are long.
+int64_t in_flight(ScheduleKind kind, const PipelineShape& shape, int64_t rank, int32_t chunk = 0);
 
 /// Messages have a channel for each stage and direction: 2k carries activations into stage k, 2k + 1
 /// gradients into it. −1 where the action receives or sends nothing.

@@ -5,7 +5,6 @@
 #include "program/memory.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "core/errors.hpp"
 
@@ -20,21 +19,21 @@ struct Lifetime {
 };
 
 std::vector<Lifetime> lifetimes_of(const Program& program, const std::vector<Step>& steps) {
-  std::map<ValueId, Lifetime> lives;
+  std::vector<Lifetime> lives(program.values.size());
   for (size_t at = 0; at < steps.size(); ++at) {
     auto touch = [&](const Operand& operand) {
       if (!operand.present() || program.value(operand.value).storage != Storage::work) return;
-      auto [life, fresh] = lives.try_emplace(operand.value);
-      if (fresh) life->second = {operand.value, aligned(program.value(operand.value).bytes()), at, at};
-      life->second.last = at;
+      auto& life = lives[static_cast<size_t>(operand.value)];
+      if (life.value == no_value)
+        life = {operand.value, aligned(program.value(operand.value).bytes()), at, at};
+      life.last = at;
     };
     for (const auto& operand : steps[at].reads) touch(operand);
     for (const auto& operand : steps[at].writes) touch(operand);
     touch(steps[at].workspace);
   }
-  std::vector<Lifetime> list;
-  for (const auto& [id, life] : lives) list.push_back(life);
-  return list;
+  std::erase_if(lives, [](const Lifetime& life) { return life.value == no_value; });
+  return lives;
 }
 
 /// Places one phase's work values; the bytes they span.

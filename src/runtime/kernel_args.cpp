@@ -119,11 +119,23 @@ kernels::CrossEntropyArgs cross_entropy_args(const Step& step, const Resolver& v
           a.phase};
 }
 
+int64_t KernelWorkspace::product_bytes(const kernels::GemmArgs& args) const {
+  Product product{static_cast<int64_t>(args.transpose_a), static_cast<int64_t>(args.transpose_b),
+                  static_cast<int64_t>(args.write), args.bias.present() ? args.bias.cols : 0};
+  size_t at = 4;
+  for (const TensorView* view : {&args.a, &args.b, &args.c})
+    for (const int64_t part : {view->rows, view->cols, view->row_stride, static_cast<int64_t>(view->dtype)})
+      product[at++] = part;
+  const auto [found, fresh] = products_.try_emplace(product, 0);
+  if (fresh) found->second = kernels_.gemm_workspace_bytes(args);
+  return found->second;
+}
+
 int64_t KernelWorkspace::bytes(const program::Program& program, const Step& step) const {
   const Resolver shape = [&](const program::Operand& operand) { return shape_of(program, operand); };
   switch (step.kind) {
     case StepKind::gemm:
-      return kernels_.gemm_workspace_bytes(gemm_args(step, shape));
+      return product_bytes(gemm_args(step, shape));
     case StepKind::norm_backward:
       return kernels_.norm_backward_workspace_bytes(norm_backward_args(step, shape));
     case StepKind::attention:

@@ -2,7 +2,9 @@
 // A step's operands as the arguments of its kernel. One translation serves playing (views of real memory) and
 // asking for workspace (views without data), so both always mean the same call.
 
+#include <array>
 #include <functional>
+#include <map>
 
 #include "kernels/kernels.hpp"
 #include "program/lower.hpp"
@@ -25,14 +27,20 @@ kernels::AttentionArgs attention_args(const program::Step& step, const Resolver&
 kernels::AttentionBackwardArgs attention_backward_args(const program::Step& step, const Resolver& view);
 kernels::CrossEntropyArgs cross_entropy_args(const program::Step& step, const Resolver& view);
 
-/// What the kernels say about workspace, in the planner's terms.
+/// What the kernels say about workspace, in the planner's terms. Products are asked for once each, because
+/// their libraries answer slowly; so one thread uses it at a time, like the kernels.
 class KernelWorkspace final : public program::WorkspaceRule {
  public:
   explicit KernelWorkspace(kernels::Kernels& kernels) : kernels_(kernels) {}
   int64_t bytes(const program::Program& program, const program::Step& step) const override;
 
  private:
+  /// All that an answer depends on: shapes, strides, types, transposes, and what the product does to c.
+  using Product = std::array<int64_t, 16>;
+  int64_t product_bytes(const kernels::GemmArgs& args) const;
+
   kernels::Kernels& kernels_;
+  mutable std::map<Product, int64_t> products_;
 };
 
 }  // namespace galvatron::runtime

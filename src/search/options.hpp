@@ -18,6 +18,9 @@ struct SearchSection;
 
 namespace galvatron::search {
 
+/// off: every task is solved, also where its bound says that it cannot win. For measurements alone.
+enum class Bounds : uint8_t { on, off };
+
 struct SearchOptions {
   /// Samples per step; the best samples per second wins. None: as many as pay.
   std::vector<int64_t> batches = {16};
@@ -34,6 +37,7 @@ struct SearchOptions {
   core::DType dtype = core::DType::f32;
   cost::Overlap overlap;  ///< what the runtime plays beside compute
   int64_t keep = 5;       ///< best plans to report
+  Bounds bounds = Bounds::on;
 
   bool offers(spec::Axis axis) const { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
   bool offers(plan::ScheduleKind schedule) const {

@@ -183,9 +183,24 @@ class Families {
     return !faster(entry.bound, entry.task.batch, best.step_ns, entries_[*best.entry].task.batch);
   }
 
+  /// Beyond them the entry is the best of none of its families.
+  cost::PriceLimits limits_of(const Entry& entry) const {
+    cost::PriceLimits limits;
+    if (memory_bytes_ > 0) limits.memory_bytes = memory_bytes_;
+    double slowest = 0;
+    for (size_t family = 0; family < family_count; ++family) {
+      if (!entry.member[family]) continue;
+      if (!best_[family].entry) return limits;
+      slowest = std::max(slowest, static_cast<double>(best_[family].step_ns) /
+                                      static_cast<double>(entries_[*best_[family].entry].task.batch));
+    }
+    limits.step_seconds = slowest * static_cast<double>(entry.task.batch) * (1e-9 + 1e-18);
+    return limits;
+  }
+
   void price_round(const std::vector<size_t>& round) {
     const auto answers = deal(queue_, round.size(), [&](size_t i) {
-      const auto candidate = price(entries_[round[i]]);
+      const auto candidate = price(entries_[round[i]], limits_of(entries_[round[i]]));
       if (!candidate) return std::string("0 0");
       return core::format("{} {}", candidate->step_ns, candidate->memory_bytes);
     });
@@ -209,7 +224,7 @@ class Families {
   }
 
   /// Nothing when the plan is not legal.
-  std::optional<Candidate> price(const Entry& entry) const {
+  std::optional<Candidate> price(const Entry& entry, const cost::PriceLimits& limits = {}) const {
     plan::UniformPlan wish;
     wish.world = space_.ranks;
     wish.batch = entry.task.batch;
@@ -223,7 +238,7 @@ class Families {
     wish.microbatches = entry.task.micros;
     wish.placement = entry.task.placement;
     try {
-      return priced(context_, plan::plan_by_hand(wish, context_.model));
+      return priced(context_, plan::plan_by_hand(wish, context_.model), limits);
     } catch (const core::UserError&) {
       return std::nullopt;
     }

@@ -109,7 +109,7 @@ class Searcher {
       });
       std::vector<Waiting> round;
       for (const Waiting& one : waiting)
-        if (round.size() < round_size && !is_beaten(one)) round.push_back(one);
+        if (round.size() < tasks_at_a_time() && !is_beaten(one)) round.push_back(one);
       waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(round.size()));
       if (round.empty()) break;
       const auto answers = deal(
@@ -130,9 +130,14 @@ class Searcher {
     }
   }
 
+  bool is_bounded() const { return context_.options.bounds == Bounds::on; }
+  /// Nothing is learnt between tasks that are all solved.
+  size_t tasks_at_a_time() const { return is_bounded() ? round_size : tasks_.size(); }
+
   /// Whether the task's bound is worse than the last of the plans to keep.
   bool is_beaten(const Waiting& one) const {
     if (one.bound == unreachable) return true;
+    if (!is_bounded()) return false;
     const auto keep = static_cast<size_t>(context_.options.keep);
     if (solved_.size() < keep) return false;
     const Solved& last = solved_[keep - 1];

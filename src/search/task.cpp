@@ -41,16 +41,10 @@ program::LayerContext context_of(const spec::ModelSpec& model, const spec::Layer
   return context;
 }
 
-/// What walking the lanes would count, which are long.
 std::vector<int64_t> slots_of(const Task& task) {
-  const int64_t ranks = task.pool->stages;
   std::vector<int64_t> slots;
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    int64_t most = task.micros;
-    if (task.schedule == plan::ScheduleKind::one_f_one_b) most = ranks - rank;
-    if (task.schedule == plan::ScheduleKind::eager_one_f_one_b) most = 2 * (ranks - 1 - rank) + 1;
-    slots.push_back(std::min(most, task.micros));
-  }
+  for (int64_t rank = 0; rank < task.pool->stages; ++rank)
+    slots.push_back(plan::in_flight(task.schedule, task.pipeline(), rank));
   return slots;
 }
 
@@ -67,10 +61,10 @@ plan::Plan empty_plan(const SearchContext& context, const Task& task) {
   return plan;
 }
 
-Candidate priced(const SearchContext& context, plan::Plan plan) {
+Candidate priced(const SearchContext& context, plan::Plan plan, const cost::PriceLimits& limits) {
   plan.forms =
       cost::forms_of(plan, context.model, context.profile.hardware.forms, context.pricer.model().cluster());
-  const auto price = cost::price_plan(plan, context.model, context.options.dtype, context.pricer);
+  const auto price = cost::price_plan(plan, context.model, context.options.dtype, context.pricer, limits);
   Candidate candidate;
   candidate.plan = cost::with_predictions(std::move(plan), price, context.profile);
   candidate.step_ns = nanoseconds(price.step_seconds);
@@ -186,7 +180,8 @@ Candidate TaskSolver::polished() {
         if (moved.stages[s].size() < 1 || moved.stages[s + 1].size() < 1) continue;
         const auto plan = solution_->level->plan(moved);
         if (!plan) continue;
-        Candidate candidate = priced(context_, *plan);
+        const double so_far = static_cast<double>(best.step_ns) * 1e-9;
+        Candidate candidate = priced(context_, *plan, {memory_bytes_, so_far});
         if (candidate.step_ns >= best.step_ns || candidate.memory_bytes > memory_bytes_) continue;
         candidate.exact = best.exact;
         best = std::move(candidate);

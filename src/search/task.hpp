@@ -62,8 +62,8 @@ program::LayerContext context_of(const spec::ModelSpec& model, const spec::Layer
 /// A plan without layers' strategies.
 plan::Plan empty_plan(const SearchContext& context, const Task& task);
 
-/// The plan with its predictions.
-Candidate priced(const SearchContext& context, plan::Plan plan);
+/// The plan with its predictions. Beyond a limit its time is a bound.
+Candidate priced(const SearchContext& context, plan::Plan plan, const cost::PriceLimits& limits = {});
 
 /// A lower bound on the nanoseconds of a step: what the layers compute and exchange inside a micro-batch,
 /// each at its fastest, without gradients' and parameters' traffic and without regard to memory. Needs few

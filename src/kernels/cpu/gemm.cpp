@@ -90,6 +90,17 @@ class Gemm::Blocks {
     bool first, last;          ///< of a sum
   };
 
+  /// visit(block) for one block of each shape: blocks differ in size only at the ends, and the first part of
+  /// a sum in what it does to c.
+  template <class Visit>
+  void each_shape(Visit visit) const {
+    const auto last = [](int64_t extent, int64_t block) { return (extent - 1) / block * block; };
+    for (const int64_t n : {int64_t{0}, last(n_, block_n_)})
+      for (const int64_t m : {int64_t{0}, last(m_, block_m_)})
+        for (const int64_t k : {int64_t{0}, std::min(block_k_, last(k_, block_k_)), last(k_, block_k_)})
+          visit(block(m, n, k));
+  }
+
   /// visit(block) for each block, in order.
   template <class Visit>
   void each(Visit visit) const {
@@ -166,7 +177,7 @@ int64_t Gemm::workspace_bytes(const GemmArgs& args) {
   if (products_.takes(args.a.dtype)) return products_.workspace_bytes(args);
   const Blocks blocks(args);
   int64_t scratch = 0;
-  blocks.each(
+  blocks.each_shape(
       [&](const auto& block) { scratch = std::max(scratch, products_.workspace_bytes(block.product)); });
   return blocks.bytes() + scratch;
 }

@@ -1,10 +1,12 @@
 // How long searches take, on fixed generators and seeds: one stage of 80 layers and 44 strategies within six
 // budgets, whole searches for machines that nobody here has, and the recorded searches of the Python
-// Galvatron 3.0. Arguments choose: stages, 70b, 1t, reference; none = all. The last line has them together.
+// Galvatron 3.0, and how a search without bounds is divided among workers. Arguments choose: stages, 70b, 1t,
+// reference, scaling; none = all. The last line has them together.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,14 +43,15 @@ struct Figure {
 
 /// The last line.
 struct Summary {
-  Figure stage_median, stage_worst, llama, trillion;
+  Figure stage_median, stage_worst, llama, trillion, scaling;
   int64_t labels = 0, cut = 0;
   std::optional<ReferenceReport> reference;
 
   std::string line() const {
     std::string out = core::format(
-        "RESULT bench=search stage80x44_ms={} stage80x44_worst_ms={} llama70b_1024_s={} trillion_16384_s={} ",
-        stage_median.text, stage_worst.text, llama.text, trillion.text);
+        "RESULT bench=search stage80x44_ms={} stage80x44_worst_ms={} llama70b_1024_s={} trillion_16384_s={} "
+        "speedup_8_workers={} ",
+        stage_median.text, stage_worst.text, llama.text, trillion.text, scaling.text);
     out += reference ? core::format(
                            "reference_min_speedup={:.0f} reference_rows_equal_or_better={} reference_rows={} "
                            "reference_labels={} reference_cut={} reference_worst_ms={:.2f} ",
@@ -210,6 +213,47 @@ deck::ModelSection llama(int64_t layers, int64_t hidden, int64_t heads, int64_t 
   return section;
 }
 
+/// CPU seconds of the calling thread.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// A search of which every task is solved, over more and more workers. What the busiest of them computes is
+/// how long the search takes where each has a core of its own.
+void bench_scaling(Summary& summary) {
+  const auto model = spec::model_from_deck(llama(32, 4096, 32, 32, 11008, 32000, 4096));
+  search::SearchOptions options;
+  options.batches = {256};
+  options.dtype = core::DType::bf16;
+  options.in_node = true;
+  options.max_cp = 4;
+  options.schedules = {plan::ScheduleKind::one_f_one_b};
+  options.bounds = search::Bounds::off;
+  const auto profile = machine(8);
+  double alone = 0;
+  for (const int count : {1, 2, 4, 8}) {
+    std::vector<double> seconds(static_cast<size_t>(count));
+    search::Statistics statistics;
+    test::on_workers(count, [&](core::WorkQueue& queue) {
+      const double begin = thread_seconds();
+      const auto result =
+          search::search(model, {8, 8, 80 * core::gib}, profile, options, program::NoWorkspace(), queue);
+      seconds[static_cast<size_t>(queue.worker())] = thread_seconds() - begin;
+      if (queue.worker() == 0) statistics = result.statistics;
+    });
+    const double busiest = *std::max_element(seconds.begin(), seconds.end());
+    if (count == 1) alone = busiest;
+    print(core::format(
+        "RESULT bench=search_scaling model=llama-7b ranks=64 bounds=off workers={} tasks={} opened={} "
+        "cpu_seconds={:.3f} busiest_worker_s={:.3f} speedup={:.2f}\n",
+        count, statistics.tasks, statistics.opened, std::accumulate(seconds.begin(), seconds.end(), 0.0),
+        busiest, alone / busiest));
+    if (count == 8) summary.scaling.set(alone / busiest);
+  }
+}
+
 }  // namespace
 }  // namespace galvatron::bench
 
@@ -227,6 +271,7 @@ int main(int argc, char** argv) {
   if (asked("1t"))
     bench_search("1t", llama(128, 25600, 160, 160, 68352, 51200, 2048), 16384, 3072, summary.trillion,
                  summary);
+  if (asked("scaling")) bench_scaling(summary);
   if (asked("reference")) {
     summary.reference = reference_searches();
     print(summary.reference->table);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cost/simulator.hpp"
+#include "support/paths.hpp"
 
 namespace galvatron::cost {
 namespace {
@@ -59,6 +60,40 @@ TEST(Makespan, EagerWarmUpHidesTransfers) {
                plain = simulate(plan::make_schedule(ScheduleKind::one_f_one_b, shape), times);
     EXPECT_LT(eager.makespan, 0.95 * plain.makespan) << ranks << " ranks";
   }
+}
+
+/// Stages of any times: the bound holds, and it is the makespan where stages are equal and messages free.
+TEST(Makespan, IsNoShorterThanItsBound) {
+  test::Dice dice(7);
+  const auto random = [&] { return 0.1 * static_cast<double>(1 + dice.below(40)); };
+  for (const auto kind : {ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::eager_one_f_one_b,
+                          ScheduleKind::interleaved})
+    for (int64_t ranks = 1; ranks <= 6; ++ranks)
+      for (int64_t micros = 1; micros <= 18; ++micros)
+        for (int64_t chunks = 1; chunks <= 2; ++chunks) {
+          const PipelineShape shape{ranks, micros, chunks};
+          if (plan::illegal_reason(kind, shape)) continue;
+          const auto lanes = plan::make_schedule(kind, shape);
+          std::vector<int64_t> slots;
+          std::vector<StageTimes> times, equal;
+          for (int64_t stage = 0; stage < shape.stages(); ++stage) {
+            slots.push_back(plan::in_flight(kind, shape, stage % ranks, static_cast<int32_t>(stage / ranks)));
+            ASSERT_EQ(slots.back(), plan::in_flight(lanes[static_cast<size_t>(stage % ranks)],
+                                                    static_cast<int32_t>(stage / ranks)))
+                << text_of(kind, shape);
+            StageTimes one{.forward = random(), .backward = random(), .sync = random(), .update = random()};
+            if (stage + 1 < shape.stages()) one.send_forward = random();
+            if (stage > 0) one.send_backward = random();
+            times.push_back(one);
+            equal.push_back({.forward = forward, .backward = backward});
+          }
+          const double makespan = simulate(lanes, times).makespan;
+          ASSERT_LE(least_makespan(times, slots, shape), makespan) << text_of(kind, shape);
+          if (chunks == 1) {
+            ASSERT_NEAR(least_makespan(equal, slots, shape), simulate(lanes, equal).makespan, 1e-6)
+                << text_of(kind, shape);
+          }
+        }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 class SomeWorkspace final : public program::WorkspaceRule {
  public:
   int64_t bytes(const program::Program& program, const program::Step& step) const override {
-    if (step.kind == program::StepKind::gemm) return 64 + program.samples;
+    if (step.kind == program::StepKind::gemm) return 64 + program.value(step.writes[0].value).rows;
     return step.kind == program::StepKind::sum_of_squares ? 1 << 20 : 0;
   }
 };
