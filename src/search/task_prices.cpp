@@ -52,6 +52,14 @@ void TaskPrices::price(Place& place) {
       if (strategies[i].dp <= task_.samples())
         choices.push_back(price_choice(place, kind, static_cast<int32_t>(i)));
   }
+}
+
+Ways& TaskPrices::ways(size_t place) {
+  if (!places_[place].ways) make_ways(places_[place]);
+  return *places_[place].ways;
+}
+
+void TaskPrices::make_ways(Place& place) {
   const auto allowed = [this](int32_t layout) {
     return task_.pool->layouts[static_cast<size_t>(layout)].dp <= task_.samples();
   };

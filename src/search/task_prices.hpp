@@ -38,7 +38,7 @@ class TaskPrices {
   const std::vector<PricedChoice>& choices(size_t place, int64_t kind) const {
     return places_[place].choices[static_cast<size_t>(kind)];
   }
-  Ways& ways(size_t place) { return *places_[place].ways; }
+  Ways& ways(size_t place);
 
   /// Options of a kind on a pipeline rank at the place; covered ones are left out.
   std::vector<Option> options(size_t place, int64_t kind, int64_t slots, const TieLevel& level) const;
@@ -61,11 +61,12 @@ class TaskPrices {
   struct Place {
     int64_t first_rank = 0;                          ///< canonical
     std::vector<std::vector<PricedChoice>> choices;  ///< per kind
-    std::optional<Ways> ways;                        ///< once it is priced
+    std::optional<Ways> ways;                        ///< once they are asked for: bounds do without
   };
   void price_messages();
   void find_places();
   void price(Place& place);
+  void make_ways(Place& place);
   PricedChoice price_choice(const Place& place, int64_t kind, int32_t choice);
   program::TransitionContext transition(int32_t from, int32_t to) const;
 
