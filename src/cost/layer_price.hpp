@@ -145,8 +145,7 @@ class CostModel {
   std::string key_;                                 ///< of the step being looked up; kept for its storage
 };
 
-/// Prices each distinct (layer, context, place) once, from few Programs: a layer's compute is lowered once
-/// for all its dp and ZeRO levels, its parameter groups once for all micro-batches, both once for all places.
+/// Prices each distinct (layer, context, place) once, from Programs that many of them share.
 class LayerPricer {
  public:
   LayerPricer(const Profile& profile, const spec::ClusterSpec& cluster,
@@ -177,7 +176,6 @@ class LayerPricer {
                                    core::DType, StagePlace>;
 
   program::TransitionContext smallest(program::TransitionContext context, StagePlace place) const;
-  /// A layer that was priced before.
   struct KnownLayer {
     spec::LayerSpec spec;
     std::optional<bool> attends;  ///< found out at its first Program
