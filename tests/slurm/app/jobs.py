@@ -306,9 +306,28 @@ def node_death(j):
     j.ended(job, "COMPLETED", 0, [r"resumed_from=[1-9]", "stopped=user"])
 
 
+def link_cut(j):
+    """A cable is out for good: the job is over once Slurm or the watchdog has noticed, and goes on, by itself or by the same
+    line, once the node can be reached again."""
+    words = [DECK, "--out", j.out("run")] + LONG + ["checkpoint.every=20", "run.watchdog=20"]
+    job = j.submit("train", words)
+    j.await_checkpoint("run")
+    j.slurm.cut(1)
+    j.slurm.until(lambda: j.restarts(job) == 1 or not {"RUNNING", "COMPLETING"} & set(j.slurm.states(job)), WAIT,
+                  lambda: f"still {j.slurm.states(job)}\n{j.slurm.job_text(job)}")
+    saved = j.checkpoint_steps("run")[-1]
+    j.slurm.heal(1)
+    if j.restarts(job) == 0:
+        job = j.submit("train", words)
+    j.slurm.until(lambda: j.hurry(job) or max(j.steps("run"), default=0) >= saved + 30, WAIT,
+                  lambda: f"no progress after the cable was in again: {j.slurm.facts(job)}\n{j.slurm.job_text(job)}")
+    j.touch_stop("run")
+    j.ended(job, "COMPLETED", 0, [r"resumed_from=[1-9]", "stopped=user"])
+
+
 CASES = {name: case for name, case in globals().items()
          if name in ("scripts", "run", "sweep", "chain", "chain_refused", "chain_ends", "requeue", "signals", "killed", "mismatch", "doctor",
-                      "time_limit", "preempted", "node_death")}
+                      "time_limit", "preempted", "node_death", "link_cut")}
 
 
 def main():
