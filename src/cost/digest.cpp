@@ -6,6 +6,7 @@
 #include "core/errors.hpp"
 #include "cost/layer_price.hpp"
 #include "cost/signature.hpp"
+#include "program/pieces.hpp"
 
 namespace galvatron::cost {
 namespace {
@@ -31,6 +32,17 @@ int64_t saved_state_bytes(const Program& program) {
   for (const auto& group : program.groups)
     if (group.stored_here()) bytes += 3 * group.shard() * core::size_of(group.accumulator());
   return bytes;
+}
+
+/// Tensors that are cut by columns are saved row by row. Slices of the replicas hold different ones, so the
+/// mean of them stands for each; where a slice ends a stretch may be cut in two.
+int64_t saved_stretches(const Program& program) {
+  int64_t stretches = 0;
+  for (const auto& group : program.groups) {
+    const int64_t runs = program::count_runs(group, 0, group.padded) + group.replicas - 1;
+    if (group.stored_here()) stretches += (3 * runs + group.replicas - 1) / group.replicas;
+  }
+  return stretches;
 }
 
 /// Whole samples are read, whatever part of them the rank looks up.
@@ -97,6 +109,7 @@ Digest CostModel::digest(const Program& program, const StagePlace& place) {
   digest.memory = program.memory;
   digest.work_bytes = program.work_bytes;
   digest.state_bytes = saved_state_bytes(program);
+  digest.stretches = saved_stretches(program);
   digest.reads = reads_per_sample(program);
   for (const Phase phase : program::all_phases) {
     if (phase == Phase::evaluate || phase == Phase::restore) continue;  // no price holds them

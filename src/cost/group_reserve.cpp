@@ -28,6 +28,19 @@ struct Held {
   bool gradients = false;
 };
 
+/// What a communicator holds is nearly all what direct reductions gather the others' parts in; one that
+/// reduces through windows has those instead.
+int64_t bytes_of(const core::FormTable& table, const GroupShape& shape, const ReserveUnits& units) {
+  if (!table.uses(core::Form::shared) && !table.uses(core::Form::hierarchical)) return units.communicator;
+  constexpr int64_t long_message = 512 << 10;  // as long as those that units were measured with
+  const auto direct = [&](core::CollectiveKind kind) {
+    return table.of(kind, long_message) == core::Form::direct;
+  };
+  const bool gathers =
+      direct(core::CollectiveKind::all_reduce) || direct(core::CollectiveKind::reduce_scatter);
+  return shape.per_node * units.window_member + (gathers ? units.communicator : 0);
+}
+
 /// What each rank holds; only those of `ranks` are complete.
 std::vector<Held> held_by(const plan::Plan& plan, const spec::ModelSpec& model, const ReserveUnits& units,
                           const spec::ClusterSpec& cluster, const std::vector<int64_t>& ranks) {
@@ -37,9 +50,7 @@ std::vector<Held> held_by(const plan::Plan& plan, const spec::ModelSpec& model, 
     int64_t bytes = units.communicator;
     if (!plan.forms.empty()) {
       const auto shape = shape_of(group.ranks, cluster.ranks_per_node);
-      const auto table = core::table_of(plan.forms, shape.ranks, shape.nodes, shape.per_node);
-      if (table.uses(core::Form::shared) || table.uses(core::Form::hierarchical))
-        bytes += shape.per_node * units.window_member;
+      bytes = bytes_of(core::table_of(plan.forms, shape.ranks, shape.nodes, shape.per_node), shape, units);
     }
     for (const int rank : group.ranks) {
       auto& mine = held[static_cast<size_t>(rank)];
@@ -84,7 +95,9 @@ std::vector<int64_t> group_reserve(const plan::Plan& plan, const spec::ModelSpec
 }
 
 int64_t least_group_reserve(const ReserveUnits& units, int64_t ranks_per_stage) {
-  return ranks_per_stage > 1 ? units.communicator + units.thread : 0;
+  if (ranks_per_stage <= 1) return 0;
+  const auto window = units.window_member > 0 ? units.window_member : units.communicator;
+  return std::min(units.communicator, window) + units.thread;
 }
 
 }  // namespace galvatron::cost

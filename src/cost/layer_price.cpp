@@ -68,6 +68,7 @@ CostModel::CostModel(const Profile& profile, const spec::ClusterSpec& cluster, c
     : profile_(profile), cluster_(cluster), overlap_(overlap), hardware_(profile.hardware) {
   // Published figures are of devices; copies are kept in the memory of their hosts.
   overlap_.checkpoints = overlap.checkpoints && !profile.hardware.nominal;
+  overlap_.saves = overlap.saves && !profile.hardware.nominal;
 }
 
 Seconds CostModel::agreement() const {

@@ -42,6 +42,7 @@ struct Overlap {
   bool gradients = true, parameters = true, ring = true;
   /// Checkpoints are written behind the steps, from copies in the memory that is priced.
   bool checkpoints = false;
+  bool saves = false;  ///< checkpoints are written at all, and need memory meanwhile
 };
 Overlap overlap_of(const deck::TrainSection& train, const deck::CheckpointSection& checkpoint);
 
@@ -53,6 +54,7 @@ struct LayerPrice {
   double modelled_seconds = 0;  ///< of the above, not measured
   program::MemoryNeed memory;
   int64_t copy_bytes = 0;  ///< beside the arena: what checkpoints are written from, behind the steps
+  int64_t stretches = 0;   ///< contiguous ones of the weights and moments that a rank saves, on average
 
   double seconds(program::Phase phase) const { return phase_seconds[static_cast<size_t>(phase)]; }
   double seconds(std::span<const program::Phase> phases) const {

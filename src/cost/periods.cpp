@@ -29,7 +29,7 @@ double share(double modelled, double seconds) {
 
 Overlap overlap_of(const deck::TrainSection& train, const deck::CheckpointSection& checkpoint) {
   return {train.overlap_gradients, train.overlap_parameters, train.overlap_ring,
-          checkpoint.asynchronous && checkpoint.every > 0};
+          checkpoint.asynchronous && checkpoint.every > 0, true};
 }
 
 LayerPrice CostModel::price(const program::Program& program, const StagePlace& place) {
@@ -41,6 +41,7 @@ LayerPrice CostModel::price(const DigestPair& pair, const spec::LayerStrategy& s
                             const StagePlace& place) {
   LayerPrice price;
   price.memory = pair.memory();
+  if (overlap_.saves) price.stretches = pair.groups().stretches;
   if (overlap_.checkpoints) price.copy_bytes = pair.groups().state_bytes;
   const PricedAt at{pair, strategy, place, durations(pair.compute(), strategy, place),
                     durations(pair.groups(), strategy, place)};

@@ -30,15 +30,20 @@ inline constexpr size_t data_wait = 17, agreement = 18;
 /// Index of the step's term in the table.
 size_t time_term_of(program::Phase phase, const program::Step& step);
 
+/// Bytes that a process needs while a checkpoint is written or read back, for each contiguous stretch of the
+/// model's state on all ranks, and for each of its own (see store: rows of the block table, extents, pieces).
+inline constexpr int64_t saving_bytes_per_stretch = 96, saving_bytes_per_own_stretch = 144;
+
 /// What a stage's memory is made of.
 struct StageMemory {
   program::MemoryNeed sum;  ///< over the stage's layers
   plan::ArenaLayout arena;
   int64_t reserve_bytes = 0;
   int64_t group_bytes = 0;
-  int64_t copy_bytes = 0;  ///< that checkpoints are written from, behind the steps
+  int64_t copy_bytes = 0;    ///< that checkpoints are written from, behind the steps
+  int64_t saving_bytes = 0;  ///< what the writing of checkpoints itself needs
 
-  int64_t total() const { return arena.total() + reserve_bytes + group_bytes + copy_bytes; }
+  int64_t total() const { return arena.total() + reserve_bytes + group_bytes + copy_bytes + saving_bytes; }
 };
 
 struct MemoryTerm {

@@ -38,4 +38,22 @@ std::vector<Run> runs_of(const ParameterGroup& group, int64_t begin, int64_t end
   return runs;
 }
 
+int64_t count_runs(const ParameterGroup& group, int64_t begin, int64_t end) {
+  int64_t runs = 0;
+  for (const auto& p : group.parameters) {
+    const auto rows = std::clamp<int64_t>(p.rows - p.row_begin, 0, p.local_rows);
+    const auto cols = std::clamp<int64_t>(p.cols - p.col_begin, 0, p.local_cols);
+    const bool whole = cols == p.local_cols && cols == p.cols;
+    // Runs of `length` elements, `stride` apart; the first and the last that [begin, end) meets.
+    const auto length = whole ? rows * cols : cols, stride = whole ? rows * cols : p.local_cols;
+    if (length == 0 || rows == 0 || end <= begin) continue;
+    const auto count = whole ? 1 : rows;
+    const auto before = begin - p.offset - length;  // runs that begin here or earlier end before `begin`
+    const auto first = before < 0 ? 0 : before / stride + 1;
+    const auto last = end <= p.offset ? -1 : (end - p.offset - 1) / stride;
+    runs += std::max<int64_t>(std::min(last, count - 1) - first + 1, 0);
+  }
+  return runs;
+}
+
 }  // namespace galvatron::program

@@ -22,5 +22,7 @@ std::string tensor_name(const Parameter& parameter, const std::string& layer);
 
 /// The runs of [begin, end) of a group's flat buffer, ascending; padding is left out.
 std::vector<Run> runs_of(const ParameterGroup& group, int64_t begin, int64_t end);
+/// How many they are.
+int64_t count_runs(const ParameterGroup& group, int64_t begin, int64_t end);
 
 }  // namespace galvatron::program

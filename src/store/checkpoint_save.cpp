@@ -11,6 +11,7 @@
 #include "core/errors.hpp"
 #include "core/fingerprint.hpp"
 #include "core/format.hpp"
+#include "cost/terms.hpp"
 #include "store/checkpoint.hpp"
 #include "store/checkpoint_folder.hpp"
 #include "store/checkpoint_pieces.hpp"
@@ -21,6 +22,11 @@
 
 namespace galvatron::store {
 namespace {
+
+// Plans are priced with these: of every stretch its place, its row and the extent of that when the table is
+// checked; of own ones the piece and the rows written, read and expected.
+static_assert(cost::saving_bytes_per_stretch == sizeof(Stretch) + sizeof(BlockRow) + 2 * sizeof(int64_t));
+static_assert(cost::saving_bytes_per_own_stretch == sizeof(Piece) + 2 * sizeof(BlockRow));
 
 /// One save under way. Each method is one collective step.
 class Save {

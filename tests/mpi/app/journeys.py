@@ -378,17 +378,17 @@ def generation(j):
 
 
 def memory(j):
-    """What the fullest process holds is what its plan was predicted to make it hold, within 2 %."""
+    """What the fullest process holds is what its plan was predicted to make it hold, within 2 %, with tp within 3 %."""
     model = ["model.layers=4", "model.hidden=512", "model.heads=8", "model.ffn=2048", "data.format=synthetic",
              "train.steps=3", "train.warmup=1", "search.batch=[8]", "checkpoint.every=0"]
     j.run(4, ["--out", j.out("profile"), "profile.budget=8"] + model, verb="profile")
     for name, plan in (("zero0", ["pp=1"]), ("zero3", ["zero=3"]), ("pp", ["pp=4", "microbatches=4"]),
-                       ("3d", ["pp=2", "tp=2", "microbatches=2"])):
+                       ("tp", ["tp=4"]), ("3d", ["pp=2", "tp=2", "microbatches=2"])):
         text = j.run(4, ["--out", j.out(name), f'profile.file={j.out("profile")}/profile.h5'] + model +
                      [f"plan.{key}" for key in plan], verb="run")
         found = re.search(r" peak_bytes=(\d+) predicted_peak_bytes=(\d+)", text)
         peak, predicted = map(int, found.groups()) if found else (1, 0)
-        if abs(predicted / peak - 1) > 0.02:
+        if abs(predicted / peak - 1) > (0.03 if name in ("tp", "3d") else 0.02):
             j.problems.append(f"{name}: predicted {predicted / 2**20:.1f} MiB, the fullest process held {peak / 2**20:.1f}")
 
 

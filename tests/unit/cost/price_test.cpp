@@ -74,7 +74,7 @@ TEST(PlanPrice, GroupsOfRanksAreATermOfMemory) {
   EXPECT_EQ(groups(plan_of(8, 1, 1, 0)), 1000000 + 100) << "replicas, and a thread that reduces";
   EXPECT_EQ(groups(plan_of(8, 1, 2, 0)), 3000000 + 100) << "tp, replicas, all";
   EXPECT_EQ(least_group_reserve(profile.hardware.reserve_units, 1), 0);
-  EXPECT_EQ(least_group_reserve(profile.hardware.reserve_units, 8), 1000000 + 100);
+  EXPECT_EQ(least_group_reserve(profile.hardware.reserve_units, 8), 10000 + 100) << "they may have windows";
   // Pairs of neighbours talk through shared memory, and all eight by levels: two members, and four of a node.
   const core::FormRow shared{core::CollectiveKind::all_gather, 0, core::Form::shared};
   const core::FormRow levels{core::CollectiveKind::all_reduce, 0, core::Form::hierarchical};
@@ -82,7 +82,10 @@ TEST(PlanPrice, GroupsOfRanksAreATermOfMemory) {
   auto plan = plan_of(8, 1, 2, 0);
   plan.forms = forms_of(plan, model, profile.hardware.forms, cluster);
   EXPECT_EQ(plan.forms, (std::vector<core::FormChoice>{{2, 1, 2, shared}, {8, 2, 4, levels}}));
-  EXPECT_EQ(groups(plan), 3000000 + 6 * 10000 + 100);
+  EXPECT_EQ(groups(plan), 3000000 + 6 * 10000 + 100) << "reductions stay direct in both";
+  for (const auto kind : {core::CollectiveKind::all_reduce, core::CollectiveKind::reduce_scatter})
+    plan.forms.push_back({2, 1, 2, {kind, 4096, core::Form::shared}});
+  EXPECT_EQ(groups(plan), 2000000 + 6 * 10000 + 100) << "pairs reduce through their windows";
 }
 
 /// The same numbers as from the ranks themselves: groups, messages and the tied pair cross the nodes that
@@ -176,6 +179,40 @@ TEST(PlanPrice, CopiesForCheckpointsAreATermOfMemory) {
   EXPECT_EQ(within(bytes - 1), std::pair(bytes - copies, int64_t{0}));
   profile.hardware.nominal = true;
   EXPECT_EQ(within(0), std::pair(bytes - copies, int64_t{0})) << "copies are not in a device's memory";
+}
+
+TEST(PlanPrice, ListsOfStretchesAreATermOfMemory) {
+  const auto profile = test::round_profile(1, 8);
+  for (const auto& [pp, tp] : {std::pair{1, 1}, {1, 4}, {2, 2}, {4, 1}})
+    for (const int32_t zero : {0, 1}) {
+      const auto plan = plan_of(8, pp, tp, zero);
+      int64_t all = 0;
+      std::vector<int64_t> own;
+      for (int64_t rank = 0; rank < plan.world; ++rank) {
+        own.push_back(0);
+        for (const auto& layer : plan::lower_stage(plan, model, rank, core::DType::f32, no_workspace).layers)
+          for (const auto& group : layer.program->groups) {
+            const auto begin = group.replica_index * group.shard(), end = begin + group.shard();
+            const auto runs = static_cast<int64_t>(program::runs_of(group, begin, end).size());
+            EXPECT_EQ(program::count_runs(group, begin, end), runs) << group.name << ", rank " << rank;
+            if (group.stored_here()) own.back() += 3 * runs;
+          }
+        all += own.back();
+      }
+      LayerPricer pricer(profile, {1, 8, 0}, no_workspace, {true, true, true, false, true});
+      const auto price = price_plan(plan, model, core::DType::f32, pricer);
+      for (int64_t stage = 0; stage < pp; ++stage) {
+        int64_t mine = 0;
+        for (int64_t member = 0; member < plan.ranks_per_stage(); ++member)
+          mine += own[static_cast<size_t>(plan.ranks().rank_at(stage, member))];
+        const auto expected = 96.0 * static_cast<double>(all) +
+                              144.0 * static_cast<double>(mine) / static_cast<double>(plan.ranks_per_stage());
+        // Small tensors, so slices cut many of the few stretches.
+        EXPECT_NEAR(term_of(price.stages[static_cast<size_t>(stage)].memory_terms, "saving") / expected, 1,
+                    0.15)
+            << "pp " << pp << " tp " << tp << " zero " << zero << " stage " << stage;
+      }
+    }
 }
 
 TEST(PlanPrice, TimeTermsAddUpToTheStagesBusyTime) {
