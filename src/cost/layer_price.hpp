@@ -40,9 +40,8 @@ using TermSeconds = std::array<double, time_term_count>;
 /// What the runtime plays beside compute: the deck's train.overlap_* keys.
 struct Overlap {
   bool gradients = true, parameters = true, ring = true;
-  /// Checkpoints are written behind the steps, from copies in the memory that is priced.
-  bool checkpoints = false;
-  bool saves = false;  ///< checkpoints are written at all, and need memory meanwhile
+  bool checkpoints = false;  ///< written behind the steps, from copies in the memory that is priced
+  bool saves = false;        ///< checkpoints are written at all, and need memory meanwhile
 };
 Overlap overlap_of(const deck::TrainSection& train, const deck::CheckpointSection& checkpoint);
 
@@ -90,7 +89,6 @@ class CostModel {
   /// What all ranks tell each other in every step: the loss and the norm, then requests.
   Seconds agreement() const;
   const spec::ClusterSpec& cluster() const { return cluster_; }
-  /// Of every plan.
   int64_t reserve_bytes() const { return profile_.hardware.reserve_bytes; }
   const ReserveUnits& reserve_units() const { return profile_.hardware.reserve_units; }
 
