@@ -28,9 +28,11 @@ void write_text(const std::string& file, const std::string& text) {
 deck::DeckValues deck_of(const Verb& verb, const CommandLine& line, const std::string& bytes) {
   std::vector<std::string> problems = line.problems;
   deck::DeckValues values;
-  if (verb.argument == Argument::deck && !line.file.empty()) {
+  const bool has_deck = verb.argument == Argument::deck && !line.file.empty();
+  const bool has_keys_only = verb.launch == Launch::ranks && verb.argument != Argument::deck;
+  if (has_deck || has_keys_only) {
     try {
-      values = deck::parse_deck(bytes, line.file, line.overrides);
+      values = deck::parse_deck(bytes, has_deck ? line.file : "command line", line.overrides);
     } catch (const core::UserError& error) {
       problems.emplace_back(error.what());
     }

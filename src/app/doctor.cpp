@@ -33,6 +33,16 @@ std::vector<double> clock_offsets(comm::World& world) {
   return least;
 }
 
+/// Why the ranks cannot have their devices; empty when they have what there is. Collective.
+std::string device_fault(Context& context) {
+  try {
+    context.ranks->use_device(context.deck.run.device);
+    return {};
+  } catch (const core::AgreedError& error) {
+    return error.what();
+  }
+}
+
 std::vector<RankFacts> facts_of_all(Context& context) {
   auto& world = context.ranks->world();
   std::string mine;
@@ -71,10 +81,12 @@ std::string doctor_table(const std::vector<Check>& checks) {
 core::ExitCode doctor_verb(Context& context) {
   const std::filesystem::path folder = context.line.out.empty() ? "." : context.line.out;
   // 1. What the ranks know without talking much.
+  const auto fault = device_fault(context);
   const auto ranks = facts_of_all(context);
   std::vector<Check> checks = {judge_nodes(ranks),   judge_program(ranks), judge_settings(ranks),
                                judge_binding(ranks), judge_devices(ranks), judge_memory(ranks),
                                judge_limits(ranks),  judge_clocks(ranks)};
+  if (!fault.empty()) checks.push_back({"devices", Finding::failure, fault, "the ranks were put on CPUs"});
   // 2. Whether they can talk, and share files.
   checks.push_back(check_ring(context, ring_patience));
   checks.push_back(check_folder(context, folder));

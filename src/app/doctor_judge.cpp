@@ -132,10 +132,11 @@ Check judge_binding(const std::vector<RankFacts>& ranks) {
 }
 
 Check judge_devices(const std::vector<RankFacts>& ranks) {
-  std::map<std::string, size_t> owners;
+  std::map<std::pair<int64_t, std::string>, size_t> owners;  // (node, device): addresses are a node's own
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (ranks[r].device.empty()) continue;
-    const auto [at, fresh] = owners.emplace(ranks[r].device, r);
+    const auto [at, fresh] =
+        owners.emplace(std::pair<int64_t, std::string>{ranks[r].node, ranks[r].device}, r);
     if (!fresh)
       return {"devices", Finding::failure,
               core::format("ranks {} and {} use the same device, {}, on {}", at->second, r, ranks[r].device,

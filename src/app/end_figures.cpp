@@ -20,11 +20,13 @@ std::string to_text(const std::vector<measure::Reading>& readings) {
 }  // namespace
 
 CostMeter::CostMeter(Job& job) : job_(job), counters_(measure::make_counters()) {
+  job.world().agree("look at the device", [&] { device_joules_ = job.device().facts().energy_joules; });
   if (job.world().local_rank() == 0) energy_.emplace();
   counters_->start();
 }
 
 void CostMeter::report(double tokens) {
+  report_device_energy(tokens);
   report_energy(tokens);
   report_counters();
 }
@@ -45,6 +47,20 @@ void CostMeter::report_energy(double tokens) {
   job_.log().info("energy: " + text);
   note(job_, "energy", text);
   if (missing.empty()) job_.context().result.set("energy_j", joules);
+}
+
+void CostMeter::report_device_energy(double tokens) {
+  if (job_.device().kind() == device::DeviceKind::cpu) return;
+  double now = 0;
+  job_.world().agree("look at the device", [&] { now = job_.device().facts().energy_joules; });
+  double sums[] = {now - device_joules_, device_joules_ > 0 ? 0.0 : 1.0};  // those that do not tell
+  job_.world().all_reduce(sums, core::ReduceOp::sum);
+  const auto text = sums[1] > 0 ? core::format("n/a: {:.0f} devices do not tell", sums[1])
+                                : core::format("{:.1f} J by the devices, {:.3g} J per token", sums[0],
+                                               tokens > 0 ? sums[0] / tokens : 0.0);
+  job_.log().info("energy: " + text);
+  note(job_, "energy", text);
+  if (sums[1] == 0) job_.context().result.set("device_energy_j", sums[0]);
 }
 
 void CostMeter::report_counters() {

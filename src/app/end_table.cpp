@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "core/format.hpp"
+#include "core/table.hpp"
+#include "core/units.hpp"
 #include "program/lower.hpp"
 
 namespace galvatron::app {
@@ -35,6 +37,19 @@ std::string section_table(const std::vector<report::SectionRow>& rows) {
                          row.mean, row.most, imbalance, 100.0 * row.mean / total);
   }
   return text;
+}
+
+std::string memory_text(const plan::Plan& plan) {
+  if (plan.predictions.empty())
+    return "the plan says nothing of its memory: `galvatron check` on its deck does";
+  std::vector<core::Row> rows = {{"pipeline rank", "for", "bytes"}};
+  for (size_t p = 0; p < plan.predictions.size(); ++p) {
+    const auto& stage = plan.predictions[p];
+    rows.push_back({std::to_string(p), "all", core::format_bytes(stage.memory_bytes)});
+    for (const auto& term : stage.memory_terms)
+      rows.push_back({"", term.name, core::format_bytes(static_cast<int64_t>(term.amount))});
+  }
+  return "What the plan wants memory for, by its predictions\n" + core::table(rows, {1});
 }
 
 int64_t parameters_of(const spec::ModelSpec& model) {

@@ -16,6 +16,10 @@ std::vector<report::SectionRow> section_rows(comm::World& world, const runtime::
 /// section | min | avg | max | imbalance % | share %, as text.
 std::string section_table(const std::vector<report::SectionRow>& rows);
 
+/// What each pipeline rank of a plan wants memory for, term by term; what a plan by hand does not know is
+/// left out.
+std::string memory_text(const plan::Plan& plan);
+
 /// Of the whole model; a table that two layers share counts once.
 int64_t parameters_of(const spec::ModelSpec& model);
 

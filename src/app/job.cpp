@@ -52,7 +52,23 @@ int64_t least_memory(comm::World& world, int64_t ranks_per_node) {
   return *std::min_element(everywhere.begin(), everywhere.end());
 }
 
-spec::ClusterSpec cluster_of(comm::World& world, const deck::ClusterSection& section) {
+/// Of a rank on a device, which is its own where it is not shared: that of the rank with the least.
+/// Collective.
+int64_t least_device_memory(comm::World& world, const device::Device& device) {
+  std::string place;
+  int64_t mine = 0;
+  world.agree("ask the device for its memory", [&] {
+    place = world.host_of(world.node()) + device.identity();
+    mine = device.available_bytes();
+  });
+  const auto places = world.all_gather(place);
+  const auto sharers = device.identity().empty() ? 1 : std::count(places.begin(), places.end(), place);
+  const auto everywhere = world.all_gather(mine / static_cast<int64_t>(sharers));
+  return *std::min_element(everywhere.begin(), everywhere.end());
+}
+
+spec::ClusterSpec cluster_of(comm::World& world, const device::Device& device,
+                             const deck::ClusterSection& section) {
   const auto local = world.all_gather(static_cast<int64_t>(world.local_size()));
   spec::ClusterSpec cluster{world.nodes(), world.local_size(), section.memory};
   world.agree("look at the nodes", [&] {
@@ -64,7 +80,10 @@ spec::ClusterSpec cluster_of(comm::World& world, const deck::ClusterSection& sec
                                            "on every node (--ntasks-per-node)",
                                            local[0], local[r], r));
   });
-  if (cluster.memory_bytes == 0) cluster.memory_bytes = least_memory(world, world.local_size());
+  if (cluster.memory_bytes > 0) return cluster;
+  // Every rank has the same kind of device, so all go the same way.
+  cluster.memory_bytes = device.available_bytes() < 0 ? least_memory(world, world.local_size())
+                                                      : least_device_memory(world, device);
   return cluster;
 }
 
@@ -122,12 +141,17 @@ void move_aside(const fs::path& path) {
 }  // namespace
 
 Job::Job(Context& context, FolderUse use) : context_(context) {
+  if (const auto free = device().available_bytes(); free >= 0) {
+    free_at_start_ = free;
+    reserve_ = measure::ReserveMeter([this] { return free_at_start_ - device().available_bytes(); });
+  }
   reserve_.mark("program, MPI");
   model_ = spec::model_from_deck(deck().model);
   threads_ = choose_threads(world(), deck().run);
   renew_kernels();
   described_ = context.line.verb == "search" && deck().cluster.nodes > 0;
-  cluster_ = described_ ? described_cluster(world(), deck().cluster) : cluster_of(world(), deck().cluster);
+  cluster_ =
+      described_ ? described_cluster(world(), deck().cluster) : cluster_of(world(), device(), deck().cluster);
   paths_ = {deck().run.out};
   deck_text_ = deck::to_toml(deck());
   if (deck().train.walltime > 0) deadline_ = runtime::wall_clock() + deck().train.walltime;
@@ -137,6 +161,14 @@ Job::Job(Context& context, FolderUse use) : context_(context) {
   if (use == FolderUse::own) open_folder();
   banner();
   if (use == FolderUse::own && !finished_) note_attempt();
+}
+
+int64_t Job::peak_bytes() {
+  auto& own = device();
+  if (own.available_bytes() < 0) return measure::peak_resident_bytes();
+  // What was allocated through the device, and what libraries took beside it and still hold.
+  const auto taken = free_at_start_ - own.available_bytes() - own.bytes_in_use();
+  return own.peak_bytes() + std::max<int64_t>(taken, 0);
 }
 
 void Job::renew_kernels() {
@@ -216,6 +248,9 @@ void Job::banner() {
                           cluster_.ranks_per_node, threads_, core::format_bytes(cluster_.memory_bytes)));
   log().info(
       core::format("processor: {}, {} cores for this process", topology.processor, topology.cores.size()));
+  if (device().kind() != device::DeviceKind::cpu)
+    log().info(core::format("device: {} {}, one {}", device().name(), device().identity(),
+                            deck().run.device == "cuda-shared" ? "for several ranks" : "per rank"));
   log().info(core::format("run folder: {}", paths_.root.string()));
   if (described_)
     log().info(core::format("plans are for the deck's [cluster]: {} nodes × {} ranks, {} per rank",
@@ -238,6 +273,7 @@ void Job::note_attempt() {
       .text("threads", core::format("{} per rank", threads_))
       .text("processor",
             core::format("{}, {} cores for a process", topology.processor, topology.cores.size()))
+      .text("device", device().kind() == device::DeviceKind::cpu ? "" : device().name())
       .text("version", version_text().substr(0, version_text().find('\n')))
       .integer("memory_bytes", cluster_.memory_bytes);
   note(*this, line);

@@ -57,6 +57,9 @@ class Job {
   /// Kernels without what they keep per shape: what was measured and searched holds memory that training does
   /// not need. References to the old ones end.
   void renew_kernels();
+  /// The most memory that this rank held where it computes: of the device since the job began, else resident
+  /// in the host since measure::forget_peak_resident().
+  int64_t peak_bytes();
 
   void pat(std::string_view action) { context_.watchdog->pat(action); }
   void pat_beside(std::string_view action) { context_.watchdog->pat_beside(action); }
@@ -79,6 +82,7 @@ class Job {
 
   Context& context_;
   measure::ReserveMeter reserve_;
+  int64_t free_at_start_ = 0;  ///< of the device's memory, where it has its own
   int threads_ = 1;
   std::unique_ptr<kernels::Kernels> kernels_;
   std::unique_ptr<runtime::KernelWorkspace> workspace_;

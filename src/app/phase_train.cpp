@@ -133,6 +133,16 @@ void show_end(Job& job, const plan::Plan& plan, const runtime::TrainReport& repo
                           seconds(report.checkpoint_seconds)));
 }
 
+/// Trains; where memory runs out, says first what the plan wanted it for.
+runtime::TrainReport trained(Job& job, const runtime::TrainJob& train) {
+  try {
+    return runtime::train(train);
+  } catch (const core::AgreedError& error) {
+    if (error.code() == core::ExitCode::out_of_memory) job.log().info(memory_text(train.plan));
+    throw;
+  }
+}
+
 /// Where the bar stands: the trainer asks for requests before every step.
 struct Shown {
   int64_t step = 0, end = 0;
@@ -212,7 +222,7 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
   job.log().info("\nTraining");
   note(job, "training", from ? "goes on from " + from->filename().string() : "begins");
   CostMeter cost(job);
-  auto report = runtime::train(train);
+  auto report = trained(job, train);
   job.log().end_bar();
   if (report.steps == report.resumed_from) {
     const bool validated = report.valid_loss || report.stopped == runtime::StopReason::requeue;
@@ -225,7 +235,7 @@ core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, c
   for (const auto section : {runtime::Section::profile, runtime::Section::search})
     report.sections.add(section, before.sections.of(section));
   const auto sections = section_rows(job.world(), report.sections);
-  const auto peaks = most_of_stages(job.world(), plan, measure::peak_resident_bytes());
+  const auto peaks = most_of_stages(job.world(), plan, job.peak_bytes());
   const auto peak = *std::max_element(peaks.begin(), peaks.end());
   const auto predicted = predicted_peak(plan, most_of_stages(job.world(), plan, report.copy_bytes));
   note_end(job, report, sections, peaks);

@@ -1,6 +1,7 @@
 // The life of an MPI job around a verb.
 #include "app/ranks.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "app/alone.hpp"
@@ -9,6 +10,8 @@
 #include "app/run_report.hpp"
 #include "comm/failure.hpp"
 #include "comm/watchdog.hpp"
+#include "core/errors.hpp"
+#include "core/format.hpp"
 
 namespace galvatron::app {
 namespace {
@@ -37,12 +40,19 @@ struct RunFolderInUse {
   }
 };
 
+core::UserError no_device(const std::string& wanted, const std::string& why) {
+  return {core::ExitCode::environment,
+          core::format("run.device = \"{}\": {}; run.device = \"cpu\" computes on the host", wanted, why)};
+}
+
 core::ExitCode play(Ranks& ranks, const Verb& verb, const CommandLine& line, Console& console, Result& result,
                     RunFolderInUse& folder) {
-  comm::World& world = ranks.world();
-  const std::string bytes = shared_bytes(world, verb, line);
+  const std::string bytes = shared_bytes(ranks.world(), verb, line);
   Context context{line, {}, console, result, &ranks};
-  world.agree("", [&] { context.deck = deck_of(verb, line, bytes); });
+  ranks.world().agree("", [&] { context.deck = deck_of(verb, line, bytes); });
+  // A verb without an argument looks at the machine; that it has no device is a finding then.
+  if (verb.argument != Argument::none) ranks.use_device(context.deck.run.device);
+  comm::World& world = ranks.world();
   folder.path = context.deck.run.out;
   context.own_folder = &folder.own;
 
@@ -59,7 +69,45 @@ core::ExitCode play(Ranks& ranks, const Verb& verb, const CommandLine& line, Con
 }  // namespace
 
 Ranks::Ranks()
-    : device_(device::make_device(device::DeviceKind::cpu)), world_(comm::make_mpi_world(*device_)) {}
+    : host_(device::make_device(device::DeviceKind::cpu)), host_world_(comm::make_mpi_world(*host_)) {}
+
+void Ranks::use_device(const std::string& wanted) {
+  if (wanted == "cpu") return;
+  const bool optional = wanted == "auto";
+  std::unique_ptr<device::Device> made;
+  std::string missing;
+  host_world_->agree("", [&] {
+    try {
+      made = device::make_device(device::DeviceKind::cuda, host_world_->local_rank());
+    } catch (const core::UserError& error) {
+      if (!optional) throw no_device(wanted, error.what());
+      missing = error.what();
+    }
+  });
+  const auto reasons = host_world_->all_gather(missing);
+  const auto with = std::find(reasons.begin(), reasons.end(), "");
+  if (with == reasons.end()) return;
+  host_world_->agree("", [&] {
+    if (missing.empty()) return;
+    throw core::UserError(
+        core::ExitCode::environment,
+        core::format("{}, while rank {} has a device; start ranks where all have one, or set run.device = "
+                     "\"cpu\"",
+                     missing, with - reasons.begin()));
+  });
+  const auto shared = wanted == "cuda-shared" ? comm::SharedDevices::staged : comm::SharedDevices::refused;
+  try {
+    device_world_ = comm::make_mpi_world(*made, shared);
+  } catch (const core::UserError& error) {
+    host_world_->agree("", [&] {
+      throw core::UserError(
+          error.code(), core::format("{}, or set run.device to \"cuda-shared\" (data through host memory) "
+                                     "or \"cpu\"",
+                                     error.what()));
+    });
+  }
+  device_ = std::move(made);
+}
 
 std::string read_shared(comm::World& world, std::string_view what, const std::function<std::string()>& read) {
   std::string text;
@@ -71,7 +119,7 @@ std::string read_shared(comm::World& world, std::string_view what, const std::fu
 
 core::ExitCode play_on_ranks(const Verb& verb, const CommandLine& line, Console& console, Result& result) {
   Ranks ranks;
-  comm::World& world = ranks.world();
+  const comm::World& world = ranks.world();
   console.set_speaker(world.rank() == 0 ? Speaker::yes : Speaker::no);
   RunFolderInUse folder;
   auto code = core::ExitCode::finished;
@@ -79,11 +127,12 @@ core::ExitCode play_on_ranks(const Verb& verb, const CommandLine& line, Console&
     code = play(ranks, verb, line, console, result, folder);
     if (world.rank() == 0) folder.report(code, console);
   } catch (...) {
-    const Failure failure = describe(std::current_exception(), world.size());
+    comm::World& all = ranks.world();  // of the device, if it came so far: its end ends the device's traffic
+    const Failure failure = describe(std::current_exception(), all.size());
     if (failure.reach == Reach::local) {
       // The others wait for this rank in some communication and cannot be told.
       console.set_speaker(Speaker::yes);
-      const comm::FailureReport report(world, folder.path, [&](const std::string& text) {
+      const comm::FailureReport report(all, folder.path, [&](const std::string& text) {
         console.error(text);
         folder.report_failure(failure.code, text, console);
       });

@@ -15,21 +15,29 @@
 
 namespace galvatron::app {
 
-/// MPI, this rank's device and all ranks, made in this order and ended in the reverse.
+/// MPI, this rank's device and all ranks, made in this order and ended in the reverse. The host and its world
+/// come first, because the deck, which says what computes, is read by all ranks.
 class Ranks {
  public:
   /// Collective. Throws core::UserError (environment).
   Ranks();
 
-  comm::World& world() { return *world_; }
-  device::Device& device() { return *device_; }
+  /// Collective: goes over to what run.device asks for, with a world that moves its memory; what world() and
+  /// device() returned before is not to be used for data any more. Throws core::AgreedError (environment)
+  /// naming key, build and remedy where that cannot be had.
+  void use_device(const std::string& wanted);
+
+  comm::World& world() { return device_world_ ? *device_world_ : *host_world_; }
+  device::Device& device() { return device_ ? *device_ : *host_; }
   SignalWatch& signals() { return signals_; }
 
  private:
   SignalWatch signals_;  // before MPI starts threads
   comm::Guard guard_;
-  std::unique_ptr<device::Device> device_;
-  std::unique_ptr<comm::World> world_;
+  std::unique_ptr<device::Device> host_;
+  std::unique_ptr<comm::World> host_world_;
+  std::unique_ptr<device::Device> device_;  ///< null: the host computes
+  std::unique_ptr<comm::World> device_world_;
 };
 
 /// Collective: what `read` returns on rank 0, on every rank. `what` names the meeting point where it throws.

@@ -138,7 +138,7 @@ void read_end(const store::JsonLine& line, report::RunValues& values) {
 void read_attempt(const store::JsonLine& line, report::RunValues& values, std::vector<report::Fact>& head) {
   values.failure.clear();
   head.clear();
-  for (const char* key : {"command", "hosts", "ranks", "threads", "processor", "version"})
+  for (const char* key : {"command", "hosts", "ranks", "threads", "processor", "device", "version"})
     if (const auto text = line.text(key); !text.empty()) head.push_back({key, text});
   values.memory_limit = static_cast<int64_t>(line.number("memory_bytes"));
   if (values.memory_limit > 0)

@@ -43,7 +43,8 @@ std::string option_text(const std::string& option) {
 std::string usage_line(const Verb& verb) {
   switch (verb.argument) {
     case Argument::none:
-      return format("galvatron {}{}\n", verb.name, verb.launch == Launch::ranks ? " [--out DIR]" : "");
+      return format("galvatron {}{}\n", verb.name,
+                    verb.launch == Launch::ranks ? " [run.device=cpu|cuda] [--out DIR]" : "");
     case Argument::file:
       return format(
           "galvatron {} FILE [section.key=VALUE …] [--space] [--html OUT]\n\n"
@@ -64,8 +65,8 @@ std::string usage_line(const Verb& verb) {
           verb.name);
     case Argument::test:
       return format(
-          "galvatron {} parallel\n"
-          "  galvatron {} restart [--out DIR]\n\n"
+          "galvatron {} parallel [run.device=cpu|cuda]\n"
+          "  galvatron {} restart [run.device=cpu|cuda] [--out DIR]\n\n"
           "parallel trains a tiny model under every way to split it that these ranks have, and compares it "
           "with one rank.\n"
           "restart trains a tiny model in a folder of its own in DIR, leaves it and takes it up again.\n",

@@ -1,7 +1,8 @@
 #pragma once
 // All ranks when their data is on devices: the control plane stays the host's, and each group gets the
 // fastest communicator that its members can use. Inside a node that is a direct transport (nccl) where the
-// build has one; across nodes, and for ranks that share a device, data goes through host memory.
+// build has one, and across nodes one of two levels; ranks that share a device, and messages, go through host
+// memory.
 
 #include <memory>
 
@@ -10,6 +11,10 @@
 #include "device/device.hpp"
 
 namespace galvatron::comm {
+
+/// Which memory the host's communicators may be given for messages: theirs, or a device's as well
+/// (CUDA-aware MPI).
+enum class Reach { host, device };
 
 /// Moves device memory between ranks of one node without the host's help.
 class DirectTransport {
@@ -26,10 +31,12 @@ class DirectTransport {
 std::unique_ptr<DirectTransport> make_direct_transport(device::Device& device);
 
 /// Collective. `host` is the world of the same ranks in host memory. `direct` null: everything is staged.
-/// With a direct transport throws core::UserError (environment), on every rank alike, when two ranks use the
-/// same device. The device outlives it.
+/// With a direct transport, two ranks that use the same device are an error, core::UserError (environment) on
+/// every rank alike, or make everything staged. The device outlives it.
 std::unique_ptr<World> make_device_world(std::unique_ptr<World> host, device::Device& device,
-                                         std::unique_ptr<DirectTransport> direct);
+                                         std::unique_ptr<DirectTransport> direct,
+                                         SharedDevices shared = SharedDevices::refused,
+                                         Reach reach = Reach::host);
 
 /// The first two ranks of one node with the same non-empty identity, as text for people; empty when all
 /// differ. Collective.

@@ -12,6 +12,7 @@ struct RunSection {
   std::string out = "runs/quickstart";
   int64_t seed = 1234;
   int64_t threads = 0;  ///< per rank; 0 = the cores of this rank's cpuset
+  std::string device = "auto";
   double watchdog = 300.0;
   int64_t trace = 2;  ///< steps of trace.json; 0 = no trace
   bool operator==(const RunSection&) const = default;

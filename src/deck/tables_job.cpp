@@ -33,6 +33,10 @@ Section<RunSection> run_table() {
            {"threads", &S::threads, count().at_most(4096), "threads",
             "Threads per rank. 0: the cores of this rank's cpuset, shared among ranks that have the same; "
             "OMP_NUM_THREADS wins over 0."},
+           {"device", &S::device, Rule().one_of({"auto", "cpu", "cuda", "cuda-shared"}), "",
+            "What computes. auto: CUDA devices where the build has CUDA and every rank sees a device, else "
+            "CPUs. cuda: one device per rank, or an error. cuda-shared: ranks may share a device; where they "
+            "do, all traffic goes through host memory: for tests."},
            {"watchdog", &S::watchdog, count(), "s",
             "The job ends with exit code 9 after this long without progress. 0: never."},
            {"trace", &S::trace, count().at_most(1000), "steps",

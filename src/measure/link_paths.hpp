@@ -29,6 +29,8 @@ class LinkPaths {
   std::span<const LinkPath> list() const { return list_; }
 
  private:
+  std::unique_ptr<device::Device> host_;  ///< of the host's own path beside that of a device
+  std::unique_ptr<comm::World> host_world_;
   std::vector<std::unique_ptr<comm::Communicator>> owned_;
   std::vector<LinkPath> list_;
 };

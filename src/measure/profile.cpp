@@ -11,6 +11,7 @@
 #include "device/topology.hpp"
 #include "kernels/kernels.hpp"
 #include "measure/counters.hpp"
+#include "measure/device_facts.hpp"
 #include "measure/profile_report.hpp"
 
 namespace galvatron::measure {
@@ -161,8 +162,8 @@ void play(Parts& parts, const Request& request, ReserveMeter& meter, Outcome& ou
 }
 
 /// The fragment that measuring starts from, with its fingerprints. Collective.
-Measured begin_with(comm::World& world, const device::Device& device, const Request& request,
-                    Measured earlier, core::Log& log) {
+Measured begin_with(comm::World& world, device::Device& device, const Request& request, Measured earlier,
+                    core::Log& log) {
   // Every rank of a profile is of one kind of host, so the first one speaks for all.
   const auto processor = world.broadcast(device::host_topology().processor, 0);
   const auto hardware = hardware_fingerprint(world, device, request);
@@ -181,6 +182,7 @@ Measured begin_with(comm::World& world, const device::Device& device, const Requ
   out.profile.model.model_fingerprint = request.model_fingerprint;
   out.profile.model.dtype = request.dtype;
   describe_machine(world, request, processor, out.profile.hardware);
+  describe_devices(world, device, out.profile.hardware);
   return out;
 }
 

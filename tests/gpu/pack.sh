@@ -4,8 +4,9 @@
 #
 #   tests/gpu/pack.sh BUILD_FOLDER BUNDLE.tar.gz [MOST_MIB]
 #
-# Tests that need MPI stay at home: its plug-ins belong to one installation. MOST_MIB (default: no limit) bounds the bundle;
-# libraries then go in from the smallest on, and what does not fit is listed: the machine must have it.
+# Everything is played on one rank, without a launcher: the tests, the training parity suite, and the program itself for
+# bench.sh; the plug-ins of Open MPI go in for that. MOST_MIB (default: no limit) bounds the bundle; libraries then go in from the smallest on, and what does
+# not fit is listed: the machine must have it.
 set -euo pipefail
 if [ $# -lt 2 ]; then
   sed -n '5p' "$0" >&2
@@ -26,14 +27,30 @@ packed_bytes() {
 spent=0
 while IFS= read -r binary; do
   libraries=$(ldd "$binary")
-  if grep -q 'libmpi\.' <<<"$libraries"; then
-    echo "left at home, needs MPI: $(basename "$binary")"
-    continue
-  fi
   strip -o "$root/bin/$(basename "$binary")" "$binary"
   spent=$((spent + $(packed_bytes "$root/bin/$(basename "$binary")")))
   awk '$2 == "=>" && $3 ~ /^\// { print $3 }' <<<"$libraries" >>"$folder/libraries"
-done < <(find "$build/tests/gpu" -type f -executable -name 'test_*' | sort)
+done < <(
+  find "$build/tests/gpu" -type f -executable -name 'test_*' | sort
+  find "$build/tests/parity/runtime" -type f -executable -name test_runtime_plans 2>/dev/null
+)
+# The program, and what Open MPI opens at run time.
+if [ -x "$build/galvatron" ]; then
+  strip -o "$root/galvatron" "$build/galvatron"
+  spent=$((spent + $(packed_bytes "$root/galvatron")))
+  ldd "$build/galvatron" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' >>"$folder/libraries"
+  mpi=$(awk '/libmpi\./ { print; exit }' "$folder/libraries")
+  mkdir -p "$root/lib/openmpi"
+  find "$(dirname "$(readlink -f "$mpi")")" -path '*openmpi*' -name 'mca_*.so' -exec cp {} "$root/lib/openmpi/" \; || true
+  for plugin in "$root"/lib/openmpi/mca_*.so; do
+    [ -e "$plugin" ] || continue
+    spent=$((spent + $(packed_bytes "$plugin")))
+    ldd "$plugin" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' >>"$folder/libraries"
+  done
+  mkdir -p "$root/inputs"
+  cp "$here/../../inputs/gpt/gpt2-124m.toml" "$here/../../inputs/gpt/gpt2-1558m.toml" \
+    "$here/../../inputs/llama/llama-8b-slice.toml" "$root/inputs/"
+fi
 if [ ! -s "$folder/libraries" ]; then
   echo "no GPU tests in $build: build them with GALVATRON_WITH_CUDA=ON" >&2
   exit 1
@@ -56,6 +73,6 @@ while read -r bytes library; do
   spent=$((spent + packed))
   cp -L "$library" "$root/lib/"
 done <"$folder/by_size"
-cp "$here/run.sh" "$root/"
+cp "$here/run.sh" "$here/bench.sh" "$here/bundle_env.sh" "$root/"
 tar -czf "$bundle" -C "$folder" galvatron-gpu-tests
 echo "$bundle: $(($(stat -c %s "$bundle") >> 10)) KiB, $(find "$root/bin" -type f | wc -l) tests, $(find "$root/lib" -type f | wc -l) libraries"

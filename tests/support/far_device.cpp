@@ -1,13 +1,20 @@
-// Each allocation is a mapping of its own without any permission; the device grants them while it works.
+// Each allocation is a stretch of addresses without any permission, and memory elsewhere that stands behind
+// it. A stream is a list of things to do; an event is a place in such a list.
 
 #include "support/far_device.hpp"
 
 #include <sys/mman.h>
 
+#include <chrono>
 #include <cstring>
+#include <deque>
 #include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "core/errors.hpp"
+#include "core/format.hpp"
 #include "device/counter.hpp"
 
 namespace galvatron::test {
@@ -16,80 +23,188 @@ namespace {
 using device::Event;
 using device::Stream;
 
+/// Streams of all devices of a process may wait for each other.
+std::recursive_mutex& at_work() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+/// What a stream was given, in order.
+class Queue {
+ public:
+  void give(std::function<void()> work) {
+    const std::lock_guard lock(at_work());
+    todo_.push_back(std::move(work));
+    ++given_;
+  }
+  int64_t given() const { return given_; }
+  bool reached(int64_t point) const { return done_ >= point; }
+  /// Does what there is up to the point, in order.
+  void run_to(int64_t point) {
+    const std::lock_guard lock(at_work());
+    while (done_ < point) {
+      const auto work = std::move(todo_.front());
+      todo_.pop_front();
+      work();
+      ++done_;
+    }
+  }
+
+ private:
+  std::deque<std::function<void()>> todo_;
+  int64_t given_ = 0, done_ = 0;
+};
+
 class FarStream final : public Stream {
  public:
-  void synchronize() override {}
-  void wait(Event&) override {}
+  ~FarStream() override { queue->run_to(queue->given()); }
+  void synchronize() override { queue->run_to(queue->given()); }
+  void wait(Event& event) override;
+
+  const std::shared_ptr<Queue> queue = std::make_shared<Queue>();
 };
 
 class FarEvent final : public Event {
  public:
-  void record(Stream&) override {}
-  bool query() override { return true; }
-  void synchronize() override {}
-  double seconds_since(const Event&) const override { return 0.0; }
+  void record(Stream& stream) override {
+    queue_ = static_cast<FarStream&>(stream).queue;
+    queue_->give([time = time_] {
+      *time = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    });
+    point_ = queue_->given();
+    asked_ = false;
+  }
+  /// Not yet, when asked for the first time.
+  bool query() override {
+    if (!queue_ || queue_->reached(point_)) return true;
+    if (!std::exchange(asked_, true)) return false;
+    synchronize();
+    return true;
+  }
+  void synchronize() override {
+    if (queue_) queue_->run_to(point_);
+  }
+  double seconds_since(const Event& earlier) const override {
+    return *time_ - *static_cast<const FarEvent&>(earlier).time_;
+  }
+  /// What brings the point about, as it is now.
+  std::function<void()> arrival() const {
+    if (!queue_) return [] {};
+    return [queue = queue_, point = point_] { queue->run_to(point); };
+  }
+
+ private:
+  std::shared_ptr<Queue> queue_;
+  std::shared_ptr<double> time_ = std::make_shared<double>(0.0);
+  int64_t point_ = 0;
+  bool asked_ = false;
 };
+
+void FarStream::wait(Event& event) {
+  queue->give(static_cast<FarEvent&>(event).arrival());
+}
 
 class MappedDevice final : public FarDevice {
  public:
+  explicit MappedDevice(FarOptions options) : options_(std::move(options)) {}
+
   device::DeviceKind kind() const override { return device::DeviceKind::cuda; }
   std::string name() const override { return "far"; }
-  std::unique_ptr<Stream> make_stream(device::StreamUse) override { return std::make_unique<FarStream>(); }
+  std::string identity() const override { return options_.identity; }
+  std::unique_ptr<Stream> make_stream(device::StreamUse) override {
+    auto stream = std::make_unique<FarStream>();
+    queues_.push_back(stream->queue);
+    return stream;
+  }
   std::unique_ptr<Event> make_event() override { return std::make_unique<FarEvent>(); }
 
   std::byte* allocate(int64_t bytes) override {
     if (bytes == 0) return nullptr;
-    auto* data = mmap(nullptr, static_cast<size_t>(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) throw core::ResourceError("no far memory");
-    mappings_[static_cast<std::byte*>(data)] = bytes;
+    if (bytes > available_bytes())
+      throw core::ResourceError(core::format("cannot allocate {} bytes on the far device: {} of {} are free",
+                                             bytes, available_bytes(), options_.bytes));
+    auto* far = map(bytes, PROT_NONE);
+    memory_[far] = {bytes, map(bytes, PROT_READ | PROT_WRITE)};
     counter_.add(bytes);
-    return static_cast<std::byte*>(data);
+    return far;
   }
   void deallocate(std::byte* data, int64_t bytes) noexcept override {
-    if (!data) return;
+    const auto found = memory_.find(data);
+    if (data == nullptr || found == memory_.end()) return;
+    finish();
+    munmap(found->second.near, static_cast<size_t>(bytes));
     munmap(data, static_cast<size_t>(bytes));
-    mappings_.erase(data);
+    memory_.erase(found);
     counter_.remove(bytes);
   }
 
-  void upload(Stream&, std::span<const std::byte> from, std::byte* to) override {
-    move(to, from.data(), from.size());
+  void deallocate_host(std::byte* data) noexcept override {
+    finish();
+    FarDevice::deallocate_host(data);
   }
-  void download(Stream&, const std::byte* from, std::span<std::byte> to) override {
-    move(to.data(), from, to.size());
+
+  void upload(Stream& stream, std::span<const std::byte> from, std::byte* to) override {
+    move(stream, to, from.data(), from.size());
   }
-  void copy(Stream&, const std::byte* from, std::byte* to, int64_t bytes) override {
-    move(to, from, static_cast<size_t>(bytes));
+  void download(Stream& stream, const std::byte* from, std::span<std::byte> to) override {
+    move(stream, to.data(), from, to.size());
   }
-  void zero(Stream&, std::byte* data, int64_t bytes) override {
-    open();
-    if (bytes > 0) std::memset(data, 0, static_cast<size_t>(bytes));
-    close();
+  void copy(Stream& stream, const std::byte* from, std::byte* to, int64_t bytes) override {
+    move(stream, to, from, static_cast<size_t>(bytes));
+  }
+  void zero(Stream& stream, std::byte* data, int64_t bytes) override {
+    give(stream, [this, data, bytes] {
+      if (bytes > 0) std::memset(near(data), 0, static_cast<size_t>(bytes));
+    });
   }
   int64_t bytes_in_use() const override { return counter_.in_use(); }
   int64_t peak_bytes() const override { return counter_.peak(); }
+  int64_t available_bytes() const override { return options_.bytes - counter_.in_use(); }
 
-  void open() override { permit(PROT_READ | PROT_WRITE); }
-  void close() override { permit(PROT_NONE); }
+  std::byte* near(std::byte* data) const override {
+    const auto after = memory_.upper_bound(data);
+    if (after == memory_.begin()) return data;
+    const auto& [far, memory] = *std::prev(after);
+    return data - far <= memory.bytes ? memory.near + (data - far) : data;
+  }
 
  private:
-  void permit(int permission) {
-    for (const auto& [data, bytes] : mappings_) mprotect(data, static_cast<size_t>(bytes), permission);
+  struct Memory {
+    int64_t bytes = 0;
+    std::byte* near = nullptr;
+  };
+
+  /// Freeing waits for everything, as CUDA's does.
+  void finish() noexcept {
+    for (const auto& queue : queues_)
+      if (const auto live = queue.lock()) live->run_to(live->given());
   }
-  void move(std::byte* to, const std::byte* from, size_t bytes) {
-    open();
-    if (bytes > 0) std::memcpy(to, from, bytes);
-    close();
+  static std::byte* map(int64_t bytes, int permission) {
+    auto* data = mmap(nullptr, static_cast<size_t>(bytes), permission,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED) throw core::ResourceError("no addresses for a far device");
+    return static_cast<std::byte*>(data);
+  }
+  void move(Stream& stream, std::byte* to, const std::byte* from, size_t bytes) {
+    give(stream, [this, to, from, bytes] {
+      if (bytes > 0) std::memcpy(near(to), near(const_cast<std::byte*>(from)), bytes);
+    });
   }
 
-  std::map<std::byte*, int64_t> mappings_;
+  FarOptions options_;
+  std::vector<std::weak_ptr<Queue>> queues_;
+  std::map<std::byte*, Memory> memory_;
   device::ByteCounter counter_;
 };
 
 }  // namespace
 
-std::unique_ptr<FarDevice> make_far_device() {
-  return std::make_unique<MappedDevice>();
+std::unique_ptr<FarDevice> make_far_device(const FarOptions& options) {
+  return std::make_unique<MappedDevice>(options);
+}
+
+void give(Stream& stream, std::function<void()> work) {
+  static_cast<FarStream&>(stream).queue->give(std::move(work));
 }
 
 }  // namespace galvatron::test

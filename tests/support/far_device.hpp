@@ -1,8 +1,10 @@
 #pragma once
-// A device whose memory the host cannot touch: every access that does not go through the device ends the test
-// with a fault. It stands in for a GPU where there is none, so that host code which follows a device pointer
-// is found on any machine. Kernels are the CPU's; memory is opened for their calls only.
+// A device whose memory the host cannot touch and whose work is done as late as may be: it stands in for a
+// GPU where there is none. Its addresses belong to nothing, so whoever follows one ends the test with a
+// fault; what a stream is given waits until somebody waits for the stream, so whoever reads too early reads
+// what was there before. Kernels are another device's, on the memory behind the addresses.
 
+#include <functional>
 #include <memory>
 
 #include "device/device.hpp"
@@ -10,17 +12,25 @@
 
 namespace galvatron::test {
 
-/// Says that it is a CUDA device. Copies are done when they return.
+/// Says that it is a CUDA device. One thread at a time does its work.
 class FarDevice : public device::Device {
  public:
-  /// Everybody may touch the memory; nobody may.
-  virtual void open() = 0;
-  virtual void close() = 0;
+  /// Where the bytes of a far address are; other addresses are themselves.
+  virtual std::byte* near(std::byte* data) const = 0;
 };
 
-std::unique_ptr<FarDevice> make_far_device();
+struct FarOptions {
+  int64_t bytes = int64_t{2} << 30;  ///< of its memory
+  std::string identity{};
+};
 
-/// The CPU's kernels on memory of `far`, which outlives them. In far_kernels.cpp.
+std::unique_ptr<FarDevice> make_far_device(const FarOptions& options = {});
+
+/// Gives a stream of a far device something to do.
+void give(device::Stream& stream, std::function<void()> work);
+
+/// `kernels` of the CPU on memory of `far`, which outlives them. In far_kernels.cpp.
+std::unique_ptr<kernels::Kernels> make_far_kernels(FarDevice& far, std::unique_ptr<kernels::Kernels> kernels);
 std::unique_ptr<kernels::Kernels> make_far_kernels(FarDevice& far, int threads);
 
 }  // namespace galvatron::test

@@ -11,15 +11,13 @@
 #include "device/device.hpp"
 #include "support/parity_check.hpp"
 #include "support/plan_space.hpp"
+#include "support/test_device.hpp"
 
 namespace galvatron::testing {
 
 class PlanJob : public ::testing::Test {
  protected:
-  PlanJob()
-      : device_(device::make_device(device::DeviceKind::cpu)),
-        world_(comm::make_mpi_world(*device_)),
-        check_(*world_) {}
+  PlanJob() : world_(tested_world()), check_(*world_) {}
 
   comm::World& world() { return *world_; }
   ParityCheck& check() { return check_; }
@@ -34,7 +32,6 @@ class PlanJob : public ::testing::Test {
   }
 
  private:
-  std::unique_ptr<device::Device> device_;
   std::unique_ptr<comm::World> world_;
   ParityCheck check_;
 };

@@ -8,6 +8,7 @@
 #include "deck/sections.hpp"
 #include "device/device.hpp"
 #include "kernels/kernels.hpp"
+#include "support/test_device.hpp"
 
 namespace galvatron::testing {
 namespace {
@@ -24,8 +25,8 @@ void set_element(std::byte* data, core::DType dtype, int64_t i, double value) {
     reinterpret_cast<float*>(data)[i] = static_cast<float>(value);
 }
 
-Tensors read(const std::vector<store::TensorInfo>& infos, const std::vector<store::Piece>& pieces,
-             const std::string& prefix = "model/") {
+Tensors read(runtime::Session& session, const std::vector<store::TensorInfo>& infos,
+             const std::vector<store::Piece>& pieces, const std::string& prefix = "model/") {
   Tensors tensors;
   for (const auto& info : infos)
     if (info.name.starts_with(prefix))
@@ -35,8 +36,9 @@ Tensors read(const std::vector<store::TensorInfo>& infos, const std::vector<stor
     const auto& info = infos[static_cast<size_t>(piece.tensor)];
     const auto found = tensors.find(info.name);
     if (found == tensors.end()) continue;
+    const auto bytes = session.window().look(piece.data, piece.count * core::size_of(info.dtype));
     for (int64_t e = 0; e < piece.count; ++e)
-      found->second[static_cast<size_t>(piece.offset + e)] = element(piece.data, info.dtype, e);
+      found->second[static_cast<size_t>(piece.offset + e)] = element(bytes.data(), info.dtype, e);
   }
   return tensors;
 }
@@ -50,8 +52,10 @@ void set_weights(runtime::Session& session, const std::vector<store::TensorInfo>
   for (const auto& piece : held) {
     const auto& tensor = tensors[static_cast<size_t>(piece.tensor)];
     if (!tensor.name.starts_with("model/")) continue;
+    const auto bytes = session.window().edit(piece.data, piece.count * core::size_of(tensor.dtype));
     for (int64_t e = 0; e < piece.count; ++e)
-      set_element(piece.data, tensor.dtype, e, initial(tensor, piece.offset + e));
+      set_element(bytes.data(), tensor.dtype, e, initial(tensor, piece.offset + e));
+    session.window().put_back();
   }
   session.restore();
 }
@@ -70,8 +74,8 @@ spec::ModelSpec small_model(int64_t blocks, int64_t hidden, int64_t heads, int64
 
 RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model,
                    const RunOptions& options) {
-  auto device = device::make_device(device::DeviceKind::cpu);
-  auto kernels = kernels::make_kernels(*device, 1);
+  auto& device = tested_device();
+  auto kernels = kernels::make_kernels(device, 1);
   const auto data = store::make_synthetic_dataset(options.seed, "parity", 100000, model.vocab);
   const store::SampleOrder order(options.seed, data->tokens(), model.seq, "parity data");
   RunResult result;
@@ -86,11 +90,11 @@ RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::Model
   settings.before_update = [&] {
     if (!result.gradients.empty()) return;
     result.gradients =
-        read(result.tensors, runtime::gradient_pieces_of(live->stage(), model, result.tensors));
+        read(*live, result.tensors, runtime::gradient_pieces_of(live->stage(), model, result.tensors));
     for (auto& [name, gradient] : result.gradients)
       for (auto& value : gradient) value /= live->loss_scale().factor;
   };
-  runtime::Session session(world, *device, *kernels, plan, model, settings);
+  runtime::Session session(world, device, *kernels, plan, model, settings);
   live = &session;
   if (options.initial) set_weights(session, result.tensors, options.initial);
   auto offset_of = [&](int64_t sample) {
@@ -105,9 +109,9 @@ RunResult run_plan(comm::World& world, const plan::Plan& plan, const spec::Model
     result.gradient_norms.push_back(done.gradient_norm);
   }
   using runtime::SnapshotUse;
-  result.weights =
-      read(result.tensors, runtime::pieces_of(session.stage(), model, result.tensors, SnapshotUse::saving));
-  result.held = read(result.tensors,
+  result.weights = read(session, result.tensors,
+                        runtime::pieces_of(session.stage(), model, result.tensors, SnapshotUse::saving));
+  result.held = read(session, result.tensors,
                      runtime::pieces_of(session.stage(), model, result.tensors, SnapshotUse::loading), "");
   result.evaluation = session.evaluate(loader, plan.microbatches);
   if (options.train.optimizer == "sgd") {
@@ -128,10 +132,10 @@ RunResult run_single(int64_t batch, const spec::ModelSpec& model, const RunOptio
 
 double evaluate_initial(comm::World& world, const plan::Plan& plan, const spec::ModelSpec& model,
                         int64_t samples) {
-  auto device = device::make_device(device::DeviceKind::cpu);
-  auto kernels = kernels::make_kernels(*device, 1);
+  auto& device = tested_device();
+  auto kernels = kernels::make_kernels(device, 1);
   const auto data = store::make_synthetic_dataset(7, "validation", 10000, model.vocab);
-  runtime::Session session(world, *device, *kernels, plan, model, {});
+  runtime::Session session(world, device, *kernels, plan, model, {});
   runtime::Loader loader(
       *data, [&](int64_t sample) { return sample < samples ? sample * (model.seq + 1) : -1; }, plan, model,
       world.rank());

@@ -45,9 +45,11 @@ class StagedCommunicator::StagedPending final : public Pending::State {
   Pending message_;  // ends before the memory that it uses
 };
 
-StagedCommunicator::StagedCommunicator(std::unique_ptr<Communicator> host, device::Device& device)
+StagedCommunicator::StagedCommunicator(std::unique_ptr<Communicator> host, device::Device& device,
+                                       Reach reach)
     : host_(std::move(host)),
       device_(device),
+      reach_(reach),
       own_stream_(device.make_stream(device::StreamUse::copy)),
       stream_(own_stream_.get()),
       pool_(device) {}
@@ -125,6 +127,10 @@ void StagedCommunicator::exchange(std::span<const Block> sends, std::span<const 
 }
 
 Pending StagedCommunicator::send(TensorView data, int to, int channel) {
+  if (reach_ == Reach::device) {
+    stream_->synchronize();
+    return host_->send(data, to, channel);
+  }
   auto place = down(data);
   auto message = host_->send(view_of(place, data), to, channel);
   return Pending(std::make_unique<StagedPending>(*this, std::move(message), std::move(place),

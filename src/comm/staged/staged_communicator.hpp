@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "comm/device_world.hpp"
 #include "comm/staged/staging_pool.hpp"
 #include "device/device.hpp"
 
@@ -17,7 +18,8 @@ namespace galvatron::comm {
 class StagedCommunicator final : public Communicator {
  public:
   /// `host` talks between the same ranks in host memory. The device outlives this.
-  StagedCommunicator(std::unique_ptr<Communicator> host, device::Device& device);
+  /// With Reach::device it sends messages from the device's memory itself.
+  StagedCommunicator(std::unique_ptr<Communicator> host, device::Device& device, Reach reach = Reach::host);
 
   void attach(device::Stream& compute) override { stream_ = &compute; }
   void expect_messages(int64_t count) override { host_->expect_messages(count); }
@@ -49,6 +51,7 @@ class StagedCommunicator final : public Communicator {
 
   std::unique_ptr<Communicator> host_;
   device::Device& device_;
+  Reach reach_;
   std::unique_ptr<device::Stream> own_stream_;
   device::Stream* stream_;
   StagingPool pool_;

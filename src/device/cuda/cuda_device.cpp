@@ -8,17 +8,16 @@
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "device/backends.hpp"
+#include "device/cuda/nvml.hpp"
 
 namespace galvatron::device {
 namespace cuda {
 namespace {
 
-std::string uuid_text(const cudaUUID_t& uuid) {
-  std::string text = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += core::format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
-  }
+/// As NVML and NCCL write it: 0000:1b:00.0.
+std::string address_of(int index) {
+  char text[32] = "";
+  GALV_CUDA(cudaDeviceGetPCIBusId(text, sizeof text, index));
   return text;
 }
 
@@ -71,7 +70,31 @@ CudaDevice::CudaDevice(int local_rank) {
   cudaDeviceProp properties{};
   GALV_CUDA(cudaGetDeviceProperties(&properties, index_));
   name_ = properties.name;
-  uuid_ = uuid_text(properties.uuid);
+  address_ = address_of(index_);
+}
+
+DeviceFacts CudaDevice::facts() const {
+  DeviceFacts facts;
+  if (const auto nvml = Nvml::open()) {
+    const auto reading = nvml->read(address_).value_or(NvmlReading{});
+    facts.clock_hz = reading.sm_clock_hz.value_or(0);
+    facts.memory_clock_hz = reading.memory_clock_hz.value_or(0);
+    facts.energy_joules = reading.energy_joules.value_or(0);
+  }
+  for (int other = 0; other < visible_devices(); ++other) {
+    int reached = 0;
+    if (other != index_) GALV_CUDA(cudaDeviceCanAccessPeer(&reached, index_, other));
+    if (reached != 0) facts.peers.push_back(address_of(other));
+  }
+  return facts;
+}
+
+int64_t CudaDevice::available_bytes() const {
+  activate();
+  size_t left = 0;
+  size_t all = 0;
+  GALV_CUDA(cudaMemGetInfo(&left, &all));
+  return static_cast<int64_t>(left);
 }
 
 void CudaDevice::activate() const {

@@ -57,8 +57,9 @@ class CudaDevice final : public Device {
 
   DeviceKind kind() const override { return DeviceKind::cuda; }
   std::string name() const override { return name_; }
-  /// The device's UUID as NVML and nvidia-smi write it.
-  std::string identity() const override { return uuid_; }
+  /// The PCI address, by which NCCL too tells devices apart: parts of one device have the same.
+  std::string identity() const override { return address_; }
+  DeviceFacts facts() const override;
   std::unique_ptr<Stream> make_stream(StreamUse use) override;
   std::unique_ptr<Event> make_event() override;
   std::byte* allocate(int64_t bytes) override;
@@ -71,6 +72,7 @@ class CudaDevice final : public Device {
   void zero(Stream& stream, std::byte* data, int64_t bytes) override;
   int64_t bytes_in_use() const override { return counter_.in_use(); }
   int64_t peak_bytes() const override { return counter_.peak(); }
+  int64_t available_bytes() const override;
 
   /// Number for cudaSetDevice.
   int index() const { return index_; }
@@ -83,7 +85,7 @@ class CudaDevice final : public Device {
  private:
   int index_ = 0;
   std::string name_;
-  std::string uuid_;
+  std::string address_;
   Waiter waiter_;
   ByteCounter counter_;
 };

@@ -26,7 +26,7 @@ struct Nvml::Functions {
   std::unique_ptr<void, CloseLibrary> library;
   Return (*init)() = nullptr;
   Return (*shutdown)() = nullptr;
-  Return (*handle_by_uuid)(const char*, Handle*) = nullptr;
+  Return (*handle_by_address)(const char*, Handle*) = nullptr;
   Return (*name)(Handle, char*, unsigned) = nullptr;
   Return (*uuid)(Handle, char*, unsigned) = nullptr;
   Return (*clock)(Handle, int, unsigned*) = nullptr;
@@ -39,7 +39,7 @@ struct Nvml::Functions {
   }
   bool find_all() {
     return find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") &&
-           find(handle_by_uuid, "nvmlDeviceGetHandleByUUID") && find(name, "nvmlDeviceGetName") &&
+           find(handle_by_address, "nvmlDeviceGetHandleByPciBusId_v2") && find(name, "nvmlDeviceGetName") &&
            find(uuid, "nvmlDeviceGetUUID") && find(clock, "nvmlDeviceGetClockInfo") &&
            find(energy, "nvmlDeviceGetTotalEnergyConsumption");
   }
@@ -60,9 +60,9 @@ std::optional<Nvml> Nvml::open(const std::string& library) {
   return Nvml(std::move(functions));
 }
 
-std::optional<NvmlReading> Nvml::read(const std::string& uuid) const {
+std::optional<NvmlReading> Nvml::read(const std::string& address) const {
   Handle device = nullptr;
-  if (functions_->handle_by_uuid(uuid.c_str(), &device) != success) return std::nullopt;
+  if (functions_->handle_by_address(address.c_str(), &device) != success) return std::nullopt;
   NvmlReading reading;
   char text[text_length] = "";
   if (functions_->name(device, text, text_length) == success) reading.name = text;

@@ -28,7 +28,7 @@ class Nvml {
   ~Nvml();
 
   /// By Device::identity(). Nothing for a device that the library does not know.
-  std::optional<NvmlReading> read(const std::string& uuid) const;
+  std::optional<NvmlReading> read(const std::string& address) const;
 
  private:
   struct Functions;

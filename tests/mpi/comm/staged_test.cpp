@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "comm/device_world.hpp"
+#include "comm/staged/layered_communicator.hpp"
 #include "core/errors.hpp"
 #include "mpi/comm/device_suite.hpp"
 #include "support/far_device.hpp"
@@ -18,6 +21,46 @@ TEST(Staged, EveryCallKeepsItsPromise) {
     test::DeviceSuite suite(*world, *far, test::group_of(partition, world->rank()), TrafficClass::layer);
     for (const int64_t n : {0, 5, 40001}) suite.check_all(n);
   }
+}
+
+/// Stands in for what moves device memory inside a node.
+class NearTransport final : public DirectTransport {
+ public:
+  explicit NearTransport(device::Device& device) : device_(device) {}
+  std::unique_ptr<Communicator> make(Group, std::unique_ptr<Communicator> host) override {
+    return std::make_unique<StagedCommunicator>(std::move(host), device_);
+  }
+  void abort() noexcept override {}
+
+ private:
+  device::Device& device_;
+};
+
+/// Pairs of ranks pretend to be nodes; sizes on both sides of where levels begin, and of a chunk.
+TEST(Layered, EveryCallKeepsItsPromise) {
+  const auto far = galvatron::test::make_far_device();
+  const auto world = make_device_world(mpi::make_world([](int rank) { return rank / 2; }), *far,
+                                       std::make_unique<NearTransport>(*far));
+  std::vector<int> everyone(static_cast<size_t>(world->size()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  for (const auto traffic : {TrafficClass::gradient, TrafficClass::pipeline}) {
+    test::DeviceSuite suite(*world, *far, everyone, traffic);
+    for (const int64_t n : {0, 5, 40001, 700001}) suite.check_all(n);
+  }
+}
+
+TEST(Levels, AreOfGroupsThatLieAlikeOnTheirNodes) {
+  const auto levels = levels_of({3, 3, 1, 1, 0, 0}, 3);
+  ASSERT_TRUE(levels);
+  EXPECT_EQ(levels->lanes, 2);
+  EXPECT_EQ(levels->nodes, 3);
+  EXPECT_EQ(levels->node, 1);
+  EXPECT_EQ(levels->lane, 1);
+  EXPECT_FALSE(levels_of({0, 0, 0}, 0)) << "one node";
+  EXPECT_FALSE(levels_of({0, 1, 2}, 0)) << "one member each";
+  EXPECT_FALSE(levels_of({0, 0, 1}, 0)) << "fewer on the last";
+  EXPECT_FALSE(levels_of({0, 0, 1, 1, 0, 0}, 0)) << "a node that comes again";
+  EXPECT_FALSE(levels_of({0, 1, 0, 1}, 0)) << "dealt in turn";
 }
 
 TEST(Staged, TheWorldIsTheHostsWorld) {

@@ -61,8 +61,8 @@ TEST(Nvml, ReadsWhatThereIs) {
   auto opened = Nvml::open(FAKE_NVML);
   ASSERT_TRUE(opened);
   const auto nvml = std::move(*opened);
-  EXPECT_FALSE(nvml.read("GPU-unknown"));
-  const auto reading = nvml.read("GPU-made-up");
+  EXPECT_FALSE(nvml.read("0000:2B:00.0"));
+  const auto reading = nvml.read("0000:1B:00.0");
   ASSERT_TRUE(reading);
   EXPECT_EQ(reading->name, "Imaginary 100");
   EXPECT_EQ(reading->uuid, "GPU-made-up");
