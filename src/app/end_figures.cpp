@@ -6,6 +6,7 @@
 
 #include "app/events.hpp"
 #include "core/format.hpp"
+#include "device/own_memory.hpp"
 
 namespace galvatron::app {
 namespace {
@@ -20,9 +21,14 @@ std::string to_text(const std::vector<measure::Reading>& readings) {
 }  // namespace
 
 CostMeter::CostMeter(Job& job) : job_(job), counters_(measure::make_counters()) {
-  job.world().agree("look at the device", [&] { device_joules_ = job.device().facts().energy_joules; });
+  job.world().agree("look at the device", [&] { device_joules_ = device_joules(); });
   if (job.world().local_rank() == 0) energy_.emplace();
   counters_->start();
+}
+
+double CostMeter::device_joules() const {
+  const auto* own = device::own_memory(job_.device());
+  return own == nullptr ? 0.0 : own->facts().energy_joules;
 }
 
 void CostMeter::report(double tokens) {
@@ -50,9 +56,9 @@ void CostMeter::report_energy(double tokens) {
 }
 
 void CostMeter::report_device_energy(double tokens) {
-  if (job_.device().kind() == device::DeviceKind::cpu) return;
+  if (device::own_memory(job_.device()) == nullptr) return;
   double now = 0;
-  job_.world().agree("look at the device", [&] { now = job_.device().facts().energy_joules; });
+  job_.world().agree("look at the device", [&] { now = device_joules(); });
   double sums[] = {now - device_joules_, device_joules_ > 0 ? 0.0 : 1.0};  // those that do not tell
   job_.world().all_reduce(sums, core::ReduceOp::sum);
   const auto text = sums[1] > 0 ? core::format("n/a: {:.0f} devices do not tell", sums[1])

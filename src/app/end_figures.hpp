@@ -22,6 +22,7 @@ class CostMeter {
   void report(double tokens);
 
  private:
+  double device_joules() const;
   void report_energy(double tokens);
   void report_device_energy(double tokens);
   void report_counters();

@@ -16,6 +16,7 @@
 #include "core/format.hpp"
 #include "core/units.hpp"
 #include "deck/deck.hpp"
+#include "device/own_memory.hpp"
 #include "device/topology.hpp"
 #include "measure/group_sets.hpp"
 #include "runtime/training_state.hpp"
@@ -54,7 +55,7 @@ int64_t least_memory(comm::World& world, int64_t ranks_per_node) {
 
 /// Of a rank on a device, which is its own where it is not shared: that of the rank with the least.
 /// Collective.
-int64_t least_device_memory(comm::World& world, const device::Device& device) {
+int64_t least_device_memory(comm::World& world, const device::OwnMemory& device) {
   std::string place;
   int64_t mine = 0;
   world.agree("ask the device for its memory", [&] {
@@ -82,8 +83,9 @@ spec::ClusterSpec cluster_of(comm::World& world, const device::Device& device,
   });
   if (cluster.memory_bytes > 0) return cluster;
   // Every rank has the same kind of device, so all go the same way.
-  cluster.memory_bytes = device.available_bytes() < 0 ? least_memory(world, world.local_size())
-                                                      : least_device_memory(world, device);
+  const auto* own = device::own_memory(device);
+  cluster.memory_bytes =
+      own == nullptr ? least_memory(world, world.local_size()) : least_device_memory(world, *own);
   return cluster;
 }
 
@@ -141,9 +143,9 @@ void move_aside(const fs::path& path) {
 }  // namespace
 
 Job::Job(Context& context, FolderUse use) : context_(context) {
-  if (const auto free = device().available_bytes(); free >= 0) {
-    free_at_start_ = free;
-    reserve_ = measure::ReserveMeter([this] { return free_at_start_ - device().available_bytes(); });
+  if (const auto* own = device::own_memory(device())) {
+    free_at_start_ = own->available_bytes();
+    reserve_ = measure::ReserveMeter([this, own] { return free_at_start_ - own->available_bytes(); });
   }
   reserve_.mark("program, MPI");
   model_ = spec::model_from_deck(deck().model);
@@ -164,11 +166,11 @@ Job::Job(Context& context, FolderUse use) : context_(context) {
 }
 
 int64_t Job::peak_bytes() {
-  auto& own = device();
-  if (own.available_bytes() < 0) return measure::peak_resident_bytes();
+  const auto* own = device::own_memory(device());
+  if (own == nullptr) return measure::peak_resident_bytes();
   // What was allocated through the device, and what libraries took beside it and still hold.
-  const auto taken = free_at_start_ - own.available_bytes() - own.bytes_in_use();
-  return own.peak_bytes() + std::max<int64_t>(taken, 0);
+  const auto taken = free_at_start_ - own->available_bytes() - own->bytes_in_use();
+  return own->peak_bytes() + std::max<int64_t>(taken, 0);
 }
 
 void Job::renew_kernels() {

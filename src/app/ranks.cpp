@@ -8,6 +8,7 @@
 #include "app/events.hpp"
 #include "app/failure.hpp"
 #include "app/run_report.hpp"
+#include "comm/device_world.hpp"
 #include "comm/failure.hpp"
 #include "comm/watchdog.hpp"
 #include "core/errors.hpp"

@@ -12,6 +12,9 @@
 
 namespace galvatron::comm {
 
+/// Ranks of one node that have the same device: an error, or all data through host memory.
+enum class SharedDevices { refused, staged };
+
 /// Which memory the host's communicators may be given for messages: theirs, or a device's as well
 /// (CUDA-aware MPI).
 enum class Reach { host, device };
@@ -37,6 +40,9 @@ std::unique_ptr<World> make_device_world(std::unique_ptr<World> host, device::De
                                          std::unique_ptr<DirectTransport> direct,
                                          SharedDevices shared = SharedDevices::refused,
                                          Reach reach = Reach::host);
+
+/// make_mpi_world() of world.hpp for a device that ranks may share.
+std::unique_ptr<World> make_mpi_world(device::Device& device, SharedDevices shared);
 
 /// The first two ranks of one node with the same non-empty identity, as text for people; empty when all
 /// differ. Collective.

@@ -7,6 +7,10 @@
 
 namespace galvatron::comm {
 
+std::unique_ptr<World> make_mpi_world(device::Device& device) {
+  return make_mpi_world(device, SharedDevices::refused);
+}
+
 std::unique_ptr<World> make_mpi_world(device::Device& device, SharedDevices shared) {
   switch (device.kind()) {
     case device::DeviceKind::cpu:

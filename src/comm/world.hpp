@@ -67,13 +67,9 @@ class World {
   [[noreturn]] virtual void abort(int exit_code) = 0;
 };
 
-/// Ranks of one node that have the same device: an error, or all data through host memory.
-enum class SharedDevices { refused, staged };
-
 /// MPI's world, collective over all ranks. The caller holds the Guard (MPI initialised with
-/// MPI_THREAD_MULTIPLE) for as long as it lives. Throws core::UserError (environment), on every rank alike,
-/// for shared devices that are refused.
-std::unique_ptr<World> make_mpi_world(device::Device& device, SharedDevices shared = SharedDevices::refused);
+/// MPI_THREAD_MULTIPLE) for as long as it lives.
+std::unique_ptr<World> make_mpi_world(device::Device& device);
 
 /// Rank `rank` of `size` pretended ranks on `nodes` pretended nodes, alone on one core; see comm/dry/.
 std::unique_ptr<World> make_dry_world(int rank, int size, int nodes);

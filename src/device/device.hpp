@@ -9,7 +9,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace galvatron::device {
 
@@ -19,14 +18,6 @@ std::string to_string(DeviceKind kind);
 
 class Device;
 class Stream;
-
-/// What a device tells of itself at this moment; 0 where it does not say.
-struct DeviceFacts {
-  double clock_hz = 0;  ///< of what computes
-  double memory_clock_hz = 0;
-  double energy_joules = 0;          ///< since its driver was loaded
-  std::vector<std::string> peers{};  ///< identities of the devices whose memory it reaches by itself
-};
 
 /// What Buffer and HostBuffer are: owned bytes, move-only, freed on destruction.
 class OwnedBytes {
@@ -106,10 +97,9 @@ class Device {
   virtual ~Device() = default;
   virtual DeviceKind kind() const = 0;
   virtual std::string name() const = 0;
-  /// Names the piece of hardware within its node, the same in every process that uses it (the PCI address);
-  /// empty where sharing does no harm.
+  /// Names the piece of hardware for the whole job, the same in every process that uses it; empty where
+  /// sharing does no harm.
   virtual std::string identity() const { return {}; }
-  virtual DeviceFacts facts() const { return {}; }
 
   virtual std::unique_ptr<Stream> make_stream(StreamUse use = StreamUse::compute) = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
@@ -132,8 +122,6 @@ class Device {
   /// Bytes held now, and the most ever held.
   virtual int64_t bytes_in_use() const = 0;
   virtual int64_t peak_bytes() const = 0;
-  /// Bytes of its own memory that nobody holds; negative where its memory is the host's (topology.hpp).
-  virtual int64_t available_bytes() const { return -1; }
 };
 
 /// `local_rank`: this rank's place on its node, which chooses among its devices. Throws core::UserError

@@ -7,6 +7,7 @@
 
 #include "core/format.hpp"
 #include "core/units.hpp"
+#include "device/own_memory.hpp"
 #include "measure/budget.hpp"
 
 namespace galvatron::measure {
@@ -72,9 +73,10 @@ std::string peer_text(comm::World& world, const device::Device& device, const de
 }  // namespace
 
 void describe_devices(comm::World& world, device::Device& device, cost::HardwareProfile& profile) {
-  if (device.kind() == device::DeviceKind::cpu) return;
+  const auto* own = device::own_memory(device);
+  if (own == nullptr) return;
   device::DeviceFacts facts;
-  world.agree("look at the device", [&] { facts = device.facts(); });
+  world.agree("look at the device", [&] { facts = own->facts(); });
   auto& conditions = profile.conditions;
   conditions["device"] = world.broadcast(device.name(), 0);
   conditions["peer access"] = peer_text(world, device, facts);

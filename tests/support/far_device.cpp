@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -57,7 +58,10 @@ class Queue {
 
 class FarStream final : public Stream {
  public:
-  ~FarStream() override { queue->run_to(queue->given()); }
+  ~FarStream() override {
+    // While an error is on its way there is nobody to tell another one.
+    if (std::uncaught_exceptions() == 0) queue->run_to(queue->given());
+  }
   void synchronize() override { queue->run_to(queue->given()); }
   void wait(Event& event) override;
 
@@ -165,7 +169,9 @@ class MappedDevice final : public FarDevice {
     const auto after = memory_.upper_bound(data);
     if (after == memory_.begin()) return data;
     const auto& [far, memory] = *std::prev(after);
-    return data - far <= memory.bytes ? memory.near + (data - far) : data;
+    // Unsigned: what is asked about may be no address at all.
+    const auto offset = reinterpret_cast<uintptr_t>(data) - reinterpret_cast<uintptr_t>(far);
+    return offset <= static_cast<uintptr_t>(memory.bytes) ? memory.near + offset : data;
   }
 
  private:
@@ -176,6 +182,7 @@ class MappedDevice final : public FarDevice {
 
   /// Freeing waits for everything, as CUDA's does.
   void finish() noexcept {
+    if (std::uncaught_exceptions() > 0) return;
     for (const auto& queue : queues_)
       if (const auto live = queue.lock()) live->run_to(live->given());
   }

@@ -7,13 +7,13 @@
 #include <functional>
 #include <memory>
 
-#include "device/device.hpp"
+#include "device/own_memory.hpp"
 #include "kernels/kernels.hpp"
 
 namespace galvatron::test {
 
 /// Says that it is a CUDA device. One thread at a time does its work.
-class FarDevice : public device::Device {
+class FarDevice : public device::OwnMemory {
  public:
   /// Where the bytes of a far address are; other addresses are themselves.
   virtual std::byte* near(std::byte* data) const = 0;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include "comm/world.hpp"
+#include "comm/device_world.hpp"
 #include "device/device.hpp"
 
 namespace galvatron::testing {

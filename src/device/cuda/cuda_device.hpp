@@ -11,7 +11,7 @@
 #include "device/counter.hpp"
 #include "device/cuda/handles.hpp"
 #include "device/cuda/waiter.hpp"
-#include "device/device.hpp"
+#include "device/own_memory.hpp"
 
 namespace galvatron::device::cuda {
 
@@ -49,7 +49,7 @@ inline cudaStream_t native(Stream& stream) {
   return static_cast<CudaStream&>(stream).get();
 }
 
-class CudaDevice final : public Device {
+class CudaDevice final : public OwnMemory {
  public:
   /// Device number `local_rank` modulo the devices that this process may see (a launcher that gives each rank
   /// one device leaves number 0 only).

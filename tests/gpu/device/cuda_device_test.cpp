@@ -39,8 +39,10 @@ TEST_F(CudaDevice, KnowsItself) {
   EXPECT_EQ(device_->kind(), DeviceKind::cuda);
   EXPECT_FALSE(device_->name().empty());
   EXPECT_GE(device_->identity().size(), std::string("0000:1B:00.0").size()) << device_->identity();
-  EXPECT_GT(device_->available_bytes(), 0);
-  for (const auto& peer : device_->facts().peers) EXPECT_NE(peer, device_->identity());
+  const auto* own = own_memory(*device_);
+  ASSERT_NE(own, nullptr);
+  EXPECT_GT(own->available_bytes(), 0);
+  for (const auto& peer : own_memory(*device_)->facts().peers) EXPECT_NE(peer, device_->identity());
 }
 
 TEST_F(CudaDevice, GivesAlignedZerosAndCountsThem) {
@@ -134,7 +136,7 @@ TEST_F(CudaDevice, NvmlKnowsTheDevice) {
   ASSERT_TRUE(reading) << device_->identity();
   EXPECT_EQ(reading->name, device_->name());
   EXPECT_GT(reading->sm_clock_hz.value_or(0), 0);
-  EXPECT_EQ(device_->facts().memory_clock_hz, reading->memory_clock_hz.value_or(0));
+  EXPECT_EQ(own_memory(*device_)->facts().memory_clock_hz, reading->memory_clock_hz.value_or(0));
 }
 
 }  // namespace

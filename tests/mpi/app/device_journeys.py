@@ -93,7 +93,7 @@ def absent(j):
     j.once(text, "built without CUDA")
     j.run(2, ["--out", j.out("run"), "run.device=gpu"], code=2, texts=["device.*cuda-shared"])
     j.run(1, [CUDA], verb="selftest", code=3, texts=["built without CUDA"], deck="parallel")
-    text = j.run(2, ["--out", j.out("run"), "run.device=auto", "plan.tp=2", "train.steps=2"])
+    text = j.run(2, ["--out", j.out("run"), "run.device=auto", "plan.tp=2", "train.steps=8"])
     if re.search("device:", text):
         j.problems.append(f"a device on a build without any:\n{text}")
 

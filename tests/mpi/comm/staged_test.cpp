@@ -36,7 +36,7 @@ class NearTransport final : public DirectTransport {
   device::Device& device_;
 };
 
-/// Pairs of ranks pretend to be nodes; sizes on both sides of where levels begin, and of a chunk.
+/// Pairs of ranks pretend to be nodes; sizes on both sides of where levels begin.
 TEST(Layered, EveryCallKeepsItsPromise) {
   const auto far = galvatron::test::make_far_device();
   const auto world = make_device_world(mpi::make_world([](int rank) { return rank / 2; }), *far,
@@ -45,7 +45,7 @@ TEST(Layered, EveryCallKeepsItsPromise) {
   std::iota(everyone.begin(), everyone.end(), 0);
   for (const auto traffic : {TrafficClass::gradient, TrafficClass::pipeline}) {
     test::DeviceSuite suite(*world, *far, everyone, traffic);
-    for (const int64_t n : {0, 5, 40001, 700001}) suite.check_all(n);
+    for (const int64_t n : {0, 5, 40001}) suite.check_all(n);
   }
 }
 
