@@ -35,7 +35,7 @@ class Queue {
  public:
   void give(std::function<void()> work) {
     const std::lock_guard lock(at_work());
-    todo_.push_back(std::move(work));
+    waiting_.push_back(std::move(work));
     ++given_;
   }
   int64_t given() const { return given_; }
@@ -44,15 +44,15 @@ class Queue {
   void run_to(int64_t point) {
     const std::lock_guard lock(at_work());
     while (done_ < point) {
-      const auto work = std::move(todo_.front());
-      todo_.pop_front();
+      const auto work = std::move(waiting_.front());
+      waiting_.pop_front();
       work();
       ++done_;
     }
   }
 
  private:
-  std::deque<std::function<void()>> todo_;
+  std::deque<std::function<void()>> waiting_;
   int64_t given_ = 0, done_ = 0;
 };
 

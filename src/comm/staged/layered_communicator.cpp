@@ -13,8 +13,6 @@ using core::CollectiveKind;
 
 /// Bytes of a chunk in host memory: long beside a launch, short beside a large tensor.
 constexpr int64_t chunk_bytes = int64_t{1} << 20;
-/// Where no table says better: below it the two levels cost more than they save.
-constexpr int64_t least_bytes = int64_t{64} << 10;
 
 TensorView part(const TensorView& view, int64_t begin, int64_t count) {
   return device::vector(view.data + begin * core::size_of(view.dtype), view.dtype, count);
@@ -64,10 +62,7 @@ LayeredCommunicator::LayeredCommunicator(Group group, const Levels& levels,
 LayeredCommunicator::~LayeredCommunicator() = default;
 
 bool LayeredCommunicator::by_levels(CollectiveKind kind, int64_t bytes) const {
-  const auto& rows = forms_.rows;
-  if (std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.kind == kind; }))
-    return forms_.of(kind, bytes) == core::Form::hierarchical;
-  return bytes >= least_bytes;
+  return forms_.of(kind, bytes) == core::Form::hierarchical;
 }
 
 void LayeredCommunicator::begin() {

@@ -35,7 +35,7 @@ class LayeredCommunicator final : public Communicator {
  public:
   /// `inside` talks between the members on this node, directly, in member order; `across` between those of
   /// this lane, one per node in their order, in host memory; `whole` between all. `forms` says from which
-  /// size on levels are used (its rows `hierarchical`); a collective without a row uses them from 64 KiB on.
+  /// size on levels are used: its rows `hierarchical`.
   LayeredCommunicator(Group group, const Levels& levels, std::unique_ptr<Communicator> inside,
                       std::unique_ptr<Communicator> across, std::unique_ptr<StagedCommunicator> whole,
                       core::FormTable forms, device::Device& device);

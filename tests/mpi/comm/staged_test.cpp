@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <numeric>
 
 #include "comm/device_world.hpp"
 #include "comm/staged/layered_communicator.hpp"
@@ -19,32 +18,6 @@ TEST(Staged, EveryCallKeepsItsPromise) {
   const auto world = make_device_world(mpi::make_world(), *far, nullptr);
   for (const auto& partition : test::partitions(world->size())) {
     test::DeviceSuite suite(*world, *far, test::group_of(partition, world->rank()), TrafficClass::layer);
-    for (const int64_t n : {0, 5, 40001}) suite.check_all(n);
-  }
-}
-
-/// Stands in for what moves device memory inside a node.
-class NearTransport final : public DirectTransport {
- public:
-  explicit NearTransport(device::Device& device) : device_(device) {}
-  std::unique_ptr<Communicator> make(Group, std::unique_ptr<Communicator> host) override {
-    return std::make_unique<StagedCommunicator>(std::move(host), device_);
-  }
-  void abort() noexcept override {}
-
- private:
-  device::Device& device_;
-};
-
-/// Pairs of ranks pretend to be nodes; sizes on both sides of where levels begin.
-TEST(Layered, EveryCallKeepsItsPromise) {
-  const auto far = galvatron::test::make_far_device();
-  const auto world = make_device_world(mpi::make_world([](int rank) { return rank / 2; }), *far,
-                                       std::make_unique<NearTransport>(*far));
-  std::vector<int> everyone(static_cast<size_t>(world->size()));
-  std::iota(everyone.begin(), everyone.end(), 0);
-  for (const auto traffic : {TrafficClass::gradient, TrafficClass::pipeline}) {
-    test::DeviceSuite suite(*world, *far, everyone, traffic);
     for (const int64_t n : {0, 5, 40001}) suite.check_all(n);
   }
 }
