@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-
 #include "comm/device_world.hpp"
 #include "comm/staged/layered_communicator.hpp"
 #include "core/errors.hpp"
