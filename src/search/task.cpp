@@ -74,8 +74,7 @@ Candidate priced(const SearchContext& context, plan::Plan plan, const cost::Pric
 
 /// What a solved task keeps for its polish.
 struct TaskSolver::Solution {
-  std::vector<std::unique_ptr<Level>> levels;  ///< one per level of the tied table
-  Level* level = nullptr;
+  std::unique_ptr<Level> level;  ///< of the tied table: the one with the best split
   Split split;
   std::optional<Candidate> best;
 };
@@ -98,10 +97,15 @@ TaskPrices& TaskSolver::prices() {
   return *prices_;
 }
 
-void TaskSolver::make_levels(int64_t room) {
-  if (!solution_->levels.empty()) return;
+/// Levels of the tied table that may fit, best bound first. The bound of a step is one of a split's value,
+/// which counts every stage besides the slowest in full.
+std::vector<std::pair<int64_t, TieLevel>> TaskSolver::bounded_levels(int64_t room) {
+  const int64_t layers = room - context_.pricer.model().reserve_bytes();
+  std::vector<std::pair<int64_t, TieLevel>> list;
   for (const TieLevel& tie : prices().levels())
-    solution_->levels.push_back(std::make_unique<Level>(prices(), tie, room, counts_));
+    list.emplace_back(PriceBound(prices(), tie, layers).bound(), tie);
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return list;
 }
 
 int64_t TaskSolver::room() const {
@@ -111,11 +115,8 @@ int64_t TaskSolver::room() const {
 
 int64_t TaskSolver::bound() {
   if (task_.chunks > 1) return task_.bound;
-  const int64_t layers = room() - context_.pricer.model().reserve_bytes();
-  int64_t least = unreachable;
-  for (const TieLevel& tie : prices().levels())
-    least = std::min(least, PriceBound(prices(), tie, layers).bound());
-  return std::max(least, task_.bound);
+  const auto levels = bounded_levels(room());
+  return levels.empty() ? unreachable : std::max(levels.front().first, task_.bound);
 }
 
 /// Each round leaves as much room as the last answer's groups were short of, so that the answer fits; it is
@@ -147,16 +148,17 @@ std::optional<Candidate> TaskSolver::solve_within(int64_t room) {
     if (!plan) return std::nullopt;
     return priced(context_, *plan);
   }
-  make_levels(room);
   int64_t limit = unreachable;
-  for (const auto& level : solution_->levels) {
+  for (const auto& [bound, tie] : bounded_levels(room)) {
+    if (bound >= limit) break;
+    auto level = std::make_unique<Level>(prices(), tie, room, counts_);
     const auto split = level->split(limit);
     if (!split || split->value >= limit) continue;
     limit = split->value;
     solution_->split = *split;
-    solution_->level = level.get();
+    solution_->level = std::move(level);
   }
-  if (solution_->level == nullptr) return std::nullopt;
+  if (!solution_->level) return std::nullopt;
   Candidate best = priced(context_, *solution_->level->plan(solution_->split));
   best.exact = solution_->level->exact();
   return best;
@@ -168,7 +170,7 @@ Candidate TaskSolver::polished() {
   if (!solution_->best) solve();  // another attempt solved it
   GALV_ASSERT(solution_->best.has_value(), task_.micros);
   Candidate best = *solution_->best;
-  if (task_.chunks > 1 || solution_->level == nullptr) return best;
+  if (task_.chunks > 1 || !solution_->level) return best;
   Split split = solution_->split;
   for (bool improved = true; improved;) {
     improved = false;
@@ -199,11 +201,10 @@ Candidate TaskSolver::polished() {
 }
 
 std::optional<Candidate> TaskSolver::smallest() {
-  make_levels(room());
   std::optional<Candidate> best;
   if (task_.chunks > 1) return best;
-  for (const auto& level : solution_->levels) {
-    const auto plan = level->smallest();
+  for (const TieLevel& tie : prices().levels()) {
+    const auto plan = Level(prices(), tie, room(), counts_).smallest();
     if (!plan) continue;
     Candidate candidate = priced(context_, *plan);
     if (!best || candidate.memory_bytes < best->memory_bytes) best = std::move(candidate);

@@ -82,6 +82,7 @@ int64_t held_bytes(const SearchContext& context, const Task& task, const spec::L
 int64_t least_bytes(const SearchContext& context, const Task& task);
 
 class TaskPrices;
+struct TieLevel;
 
 class TaskSolver {
  public:
@@ -109,7 +110,7 @@ class TaskSolver {
  private:
   struct Solution;
   TaskPrices& prices();
-  void make_levels(int64_t room);
+  std::vector<std::pair<int64_t, TieLevel>> bounded_levels(int64_t room);
   /// Memory less what the groups of any plan of the task hold.
   int64_t room() const;
   /// The best plan whose arena and reserve fit into `room`: what groups hold is known only of a whole plan.
