@@ -205,7 +205,7 @@ int64_t Level::first_limit() {
   const auto time = [&](int64_t, int64_t first, int64_t last) {
     return before[static_cast<size_t>(last + 1)] - before[static_cast<size_t>(first)];
   };
-  return chain(flattest_split(split_problem(), time));
+  return chain(flattest_split(split_problem(), time, Growth::monotone));
 }
 
 /// Stretches beyond so many layers make any split worth more than the limit.
@@ -275,9 +275,10 @@ std::optional<plan::Plan> Level::smallest() {
     return *found->second;
   };
   plan::Plan plan = empty_plan(prices_.context(), prices_.task());
-  plan.stages = flattest_split(split_problem(), [&](int64_t stage, int64_t first, int64_t last) {
+  const auto bytes = [&](int64_t stage, int64_t first, int64_t last) {
     return lightest(stage, first, last).bytes;
-  });
+  };
+  plan.stages = flattest_split(split_problem(), bytes, Growth::monotone);
   for (size_t s = 0; s < plan.stages.size(); ++s) {
     const auto [first, last] = plan.stages[s];
     take(lightest(static_cast<int64_t>(s), first, last), table_of(static_cast<int64_t>(s)).options, first,

@@ -233,22 +233,24 @@ std::optional<Split> best_split(const SplitProblem& problem, StageValues& values
   }
 }
 
-std::vector<plan::StageLayers> flattest_split(const SplitProblem& problem, const StageValue& value) {
+std::vector<plan::StageLayers> flattest_split(const SplitProblem& problem, const StageValue& value,
+                                              Growth growth) {
   const auto columns = static_cast<size_t>(problem.layers);
   std::vector<std::vector<int64_t>> least(static_cast<size_t>(problem.stages),
                                           std::vector<int64_t>(columns, unreachable));
   auto from = least;
   for (int64_t stage = 0; stage < problem.stages; ++stage)
     for (int64_t last = stage; last < problem.layers - (problem.stages - 1 - stage); ++last)
-      for (int64_t first = stage; first <= last; ++first) {
-        if (stage == 0 && first > 0) break;
+      for (int64_t first = stage == 0 ? 0 : last; first >= stage; --first) {
         const int64_t before = stage == 0
                                    ? std::numeric_limits<int64_t>::min()
                                    : least[static_cast<size_t>(stage - 1)][static_cast<size_t>(first - 1)];
-        const int64_t largest = std::max(before, value(stage, first, last));
         auto& best = least[static_cast<size_t>(stage)][static_cast<size_t>(last)];
-        if (largest >= best) continue;
-        best = largest;
+        if (before > best) continue;
+        const int64_t mine = value(stage, first, last);
+        if (mine > best && growth == Growth::monotone) break;
+        if (mine > best) continue;
+        best = std::max(before, mine);
         from[static_cast<size_t>(stage)][static_cast<size_t>(last)] = first;
       }
   std::vector<plan::StageLayers> stages(static_cast<size_t>(problem.stages));

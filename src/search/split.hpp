@@ -67,7 +67,11 @@ std::optional<Split> best_split(const SplitProblem& problem, StageValues& values
 /// Nanoseconds, or bytes, of a stage whatever its layouts.
 using StageValue = std::function<int64_t(int64_t stage, int64_t first, int64_t last)>;
 
-/// The split whose largest value is least. Values must be reachable.
-std::vector<plan::StageLayers> flattest_split(const SplitProblem& problem, const StageValue& value);
+/// Whether a stage of more layers, on either side, is never worth less.
+enum class Growth { any, monotone };
+
+/// The split whose largest value is least. Values must be reachable; of monotone ones fewer are asked for.
+std::vector<plan::StageLayers> flattest_split(const SplitProblem& problem, const StageValue& value,
+                                              Growth growth = Growth::any);
 
 }  // namespace galvatron::search
