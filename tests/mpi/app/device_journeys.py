@@ -38,14 +38,13 @@ def resumed(j):
 def verbs(j):
     """Every verb that has ranks plays on devices: measured, searched, trained, looked at, put to use."""
     run = ["--out", j.out("run"), CUDA, "train.steps=8", "profile.budget=4"]
-    text = j.run(2, run, verb="run", texts=["device: far", "peak_bytes=", "Trials"])
-    j.need(text, ["device memory", "host MPI"])
+    j.run(2, run, verb="run", texts=["device: far", "peak_bytes=", "Trials", "staging  ", "peer access  "])
     j.run(2, run, verb="profile", texts=["used again"])
     j.run(2, run, verb="eval", texts=[" loss="])
     j.run(2, run + ["--prompt", "The", "--tokens", "5"], verb="generate", texts=["tokens=5"])
     j.run(2, [CUDA], verb="selftest", texts=["wrong=0"], deck="parallel")
     j.run(2, ["--out", j.out(".")], verb="doctor", texts=["2 devices, each of one rank"], deck=None)
-    text = j.run(2, ["--out", j.out("run"), CPU, "profile.budget=2"], verb="profile")
+    text = j.run(2, ["--out", j.out("run"), CPU, "train.steps=8", "profile.budget=2"], verb="profile")
     if "used again" in text or "kept from" in text:
         j.problems.append(f"the profile of devices is used for CPUs:\n{text}")
 
@@ -73,7 +72,7 @@ def too_small(j):
 def emulated(j):
     """The kernels for CUDA, played thread by thread, train as the CPU's do."""
     os.environ["GALVATRON_FAR_KERNELS"] = "emulated"
-    small = ["train.steps=3", "train.eval_every=0", "checkpoint.every=0", "search.batch=[2]", "model.layers=1", "plan.pp=1"]
+    small = ["train.steps=3", "train.warmup=1", "train.eval_every=0", "checkpoint.every=0", "search.batch=[2]", "model.layers=1", "plan.pp=1"]
     for name, words in (("gpt", []), ("llama", ["model.family=llama", "model.kv_heads=2"]), ("bf16", ["train.precision=bf16"])):
         bound = 1e-2 if name == "bf16" else 1e-5
         j.run(1, ["--out", j.out(name + "-cpu"), CPU] + small + words)
