@@ -52,10 +52,11 @@ class Array {
 /// The collectives of one group, attached to a stream of the device.
 class DeviceSuite {
  public:
-  DeviceSuite(World& world, device::Device& device, const std::vector<int>& ranks, TrafficClass traffic)
+  DeviceSuite(World& world, device::Device& device, const std::vector<int>& ranks, TrafficClass traffic,
+              const core::FormTable& forms = {})
       : device_(device),
         stream_(device.make_stream()),
-        group_(world.make_communicator(ranks, traffic)),
+        group_(world.make_communicator(ranks, traffic, forms)),
         rank_(world.rank()) {
     group_->attach(*stream_);
   }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "comm/device_world.hpp"
 #include "comm/staged/layered_communicator.hpp"
 #include "core/errors.hpp"
@@ -17,6 +19,37 @@ TEST(Staged, EveryCallKeepsItsPromise) {
   const auto world = make_device_world(mpi::make_world(), *far, nullptr);
   for (const auto& partition : test::partitions(world->size())) {
     test::DeviceSuite suite(*world, *far, test::group_of(partition, world->rank()), TrafficClass::layer);
+    for (const int64_t n : {0, 5, 40001}) suite.check_all(n);
+  }
+}
+
+/// Stands in for what moves device memory inside a node.
+class NearTransport final : public DirectTransport {
+ public:
+  explicit NearTransport(device::Device& device) : device_(device) {}
+  std::unique_ptr<Communicator> make(Group, std::unique_ptr<Communicator> host) override {
+    return std::make_unique<StagedCommunicator>(std::move(host), device_);
+  }
+  void abort() noexcept override {}
+
+ private:
+  device::Device& device_;
+};
+
+/// Pairs of ranks pretend to be nodes: collectives go by levels, messages directly or not.
+TEST(Layered, EveryCallKeepsItsPromise) {
+  const auto far = galvatron::test::make_far_device();
+  const auto world = make_device_world(mpi::make_world([](int rank) { return rank / 2; }), *far,
+                                       std::make_unique<NearTransport>(*far));
+  std::vector<int> everyone(static_cast<size_t>(world->size()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  core::FormTable levels;
+  for (const auto kind : {core::CollectiveKind::all_reduce, core::CollectiveKind::all_gather,
+                          core::CollectiveKind::reduce_scatter})
+    levels.rows.push_back({kind, 0, core::Form::hierarchical});
+  for (const auto traffic : {TrafficClass::gradient, TrafficClass::pipeline}) {
+    test::DeviceSuite suite(*world, *far, everyone, traffic,
+                            traffic == TrafficClass::gradient ? levels : core::FormTable{});
     for (const int64_t n : {0, 5, 40001}) suite.check_all(n);
   }
 }
