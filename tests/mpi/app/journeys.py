@@ -378,7 +378,8 @@ def generation(j):
 
 
 def memory(j):
-    """What the fullest process holds is what its plan was predicted to make it hold, within 2 %, with tp within 3 %."""
+    """The fullest process holds at most 2 % more than was predicted, and at most 2 % less; with tp at most 5 % less: lists
+    of a save's stretches are counted as if none were given back before the save ends."""
     model = ["model.layers=4", "model.hidden=512", "model.heads=8", "model.ffn=2048", "data.format=synthetic",
              "train.steps=3", "train.warmup=1", "search.batch=[8]", "checkpoint.every=0"]
     j.run(4, ["--out", j.out("profile"), "profile.budget=8"] + model, verb="profile")
@@ -388,7 +389,7 @@ def memory(j):
                      [f"plan.{key}" for key in plan], verb="run")
         found = re.search(r" peak_bytes=(\d+) predicted_peak_bytes=(\d+)", text)
         peak, predicted = map(int, found.groups()) if found else (1, 0)
-        if abs(predicted / peak - 1) > (0.03 if name in ("tp", "3d") else 0.02):
+        if not 0.98 <= predicted / peak <= (1.05 if name in ("tp", "3d") else 1.02):
             j.problems.append(f"{name}: predicted {predicted / 2**20:.1f} MiB, the fullest process held {peak / 2**20:.1f}")
 
 
