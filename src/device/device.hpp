@@ -97,7 +97,7 @@ class Device {
   virtual ~Device() = default;
   virtual DeviceKind kind() const = 0;
   virtual std::string name() const = 0;
-  /// Names the piece of hardware for the whole job, the same in every process that uses it; empty where
+  /// Names the piece of hardware within its node, the same in every process there that uses it; empty where
   /// sharing does no harm.
   virtual std::string identity() const { return {}; }
 
