@@ -97,15 +97,15 @@ TaskPrices& TaskSolver::prices() {
   return *prices_;
 }
 
-/// Levels of the tied table that may fit, best bound first. The bound of a step is one of a split's value,
-/// which counts every stage besides the slowest in full.
-std::vector<std::pair<int64_t, TieLevel>> TaskSolver::bounded_levels(int64_t room) {
-  const int64_t layers = room - context_.pricer.model().reserve_bytes();
-  std::vector<std::pair<int64_t, TieLevel>> list;
+/// The bound of a step is one of a split's value, which counts every stage besides the slowest in full.
+const std::vector<std::pair<int64_t, TieLevel>>& TaskSolver::bounded_levels() {
+  if (!levels_.empty()) return levels_;
+  const int64_t layers = room() - context_.pricer.model().reserve_bytes();
   for (const TieLevel& tie : prices().levels())
-    list.emplace_back(PriceBound(prices(), tie, layers).bound(), tie);
-  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return list;
+    levels_.emplace_back(PriceBound(prices(), tie, layers).bound(), tie);
+  std::stable_sort(levels_.begin(), levels_.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  return levels_;
 }
 
 int64_t TaskSolver::room() const {
@@ -115,7 +115,7 @@ int64_t TaskSolver::room() const {
 
 int64_t TaskSolver::bound() {
   if (task_.chunks > 1) return task_.bound;
-  const auto levels = bounded_levels(room());
+  const auto& levels = bounded_levels();
   return levels.empty() ? unreachable : std::max(levels.front().first, task_.bound);
 }
 
@@ -149,7 +149,7 @@ std::optional<Candidate> TaskSolver::solve_within(int64_t room) {
     return priced(context_, *plan);
   }
   int64_t limit = unreachable;
-  for (const auto& [bound, tie] : bounded_levels(room)) {
+  for (const auto& [bound, tie] : bounded_levels()) {
     if (bound >= limit) break;
     auto level = std::make_unique<Level>(prices(), tie, room, counts_);
     const auto split = level->split(limit);

@@ -110,7 +110,9 @@ class TaskSolver {
  private:
   struct Solution;
   TaskPrices& prices();
-  std::vector<std::pair<int64_t, TieLevel>> bounded_levels(int64_t room);
+  /// Levels of the tied table, best bound first. The bounds hold within less memory too, so they are found
+  /// once.
+  const std::vector<std::pair<int64_t, TieLevel>>& bounded_levels();
   /// Memory less what the groups of any plan of the task hold.
   int64_t room() const;
   /// The best plan whose arena and reserve fit into `room`: what groups hold is known only of a whole plan.
@@ -120,7 +122,8 @@ class TaskSolver {
   const SearchContext& context_;
   Task task_;
   int64_t memory_bytes_;
-  std::shared_ptr<TaskPrices> prices_;  // shared: solvers of one task within different memory
+  std::shared_ptr<TaskPrices> prices_;                // shared: solvers of one task within different memory
+  std::vector<std::pair<int64_t, TieLevel>> levels_;  ///< once they are bounded
   std::unique_ptr<Solution> solution_;
   PathCounts counts_;
 };
