@@ -16,7 +16,8 @@ namespace {
 
 class TextDataset final : public Dataset {
  public:
-  explicit TextDataset(std::string bytes) : bytes_(std::move(bytes)) {}
+  TextDataset(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, uint64_t hash)
+      : owner_(std::move(owner)), bytes_(bytes), hash_(hash) {}
 
   int64_t tokens() const override { return static_cast<int64_t>(bytes_.size()); }
   int64_t vocabulary() const override { return 256; }
@@ -24,14 +25,14 @@ class TextDataset final : public Dataset {
     const auto count = static_cast<int64_t>(out.size());
     GALV_ASSERT(offset >= 0 && offset <= tokens() - count, offset, count, tokens());
     std::transform(bytes_.begin() + offset, bytes_.begin() + offset + count, out.begin(),
-                   [](char byte) { return static_cast<int32_t>(static_cast<uint8_t>(byte)); });
+                   [](std::byte byte) { return std::to_integer<int32_t>(byte); });
   }
-  std::string fingerprint() const override {
-    return text_fingerprint(tokens(), XXH3_64bits(bytes_.data(), bytes_.size()));
-  }
+  std::string fingerprint() const override { return core::format("text-{}-{:016x}", tokens(), hash_); }
 
  private:
-  std::string bytes_;
+  std::shared_ptr<const void> owner_;
+  std::span<const std::byte> bytes_;
+  uint64_t hash_;
 };
 
 /// What rank 0 reads and the others are told.
@@ -86,12 +87,15 @@ void read_for_all(comm::World& world, const TextSources& sources, const TextOpti
 
 }  // namespace
 
-std::unique_ptr<Dataset> make_text_dataset(std::string bytes) {
-  return std::make_unique<TextDataset>(std::move(bytes));
+std::unique_ptr<Dataset> make_text_dataset(std::shared_ptr<const void> owner,
+                                           std::span<const std::byte> bytes, uint64_t hash) {
+  return std::make_unique<TextDataset>(std::move(owner), bytes, hash);
 }
 
-std::string text_fingerprint(int64_t bytes, uint64_t hash) {
-  return core::format("text-{}-{:016x}", bytes, hash);
+std::unique_ptr<Dataset> make_text_dataset(std::string bytes) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return make_text_dataset(owner, std::as_bytes(std::span(*owner)),
+                           XXH3_64bits(owner->data(), owner->size()));
 }
 
 TextDatasets load_text(comm::World& world, const TextOptions& options) {

@@ -2,10 +2,12 @@
 // Plain text files as bytes: the dataset that needs no preparation. One token is one byte, the vocabulary is
 // 256.
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,10 +43,9 @@ struct TextDatasets {
 /// AgreedError (data, exit code 5) when nothing is left to train on.
 TextDatasets load_text(comm::World& world, const TextOptions& options);
 
-/// What identifies the bytes of a text, packed or not.
-std::string text_fingerprint(int64_t bytes, uint64_t hash);
-
-/// The bytes of a text already in memory.
+/// The bytes of a text already in memory, with their XXH3; `owner` keeps them there.
+std::unique_ptr<Dataset> make_text_dataset(std::shared_ptr<const void> owner,
+                                           std::span<const std::byte> bytes, uint64_t hash);
 std::unique_ptr<Dataset> make_text_dataset(std::string bytes);
 
 /// Regular files that match the glob, sorted by the bytes of their paths. `*`, `?` and `[a-z]` stay within

@@ -226,27 +226,6 @@ std::string TextIndexBuilder::where() const {
 
 namespace {
 
-class PackedText final : public Dataset {
- public:
-  PackedText(std::shared_ptr<const MappedFile> map, std::span<const std::byte> bytes, uint64_t hash)
-      : map_(std::move(map)), bytes_(bytes), hash_(hash) {}
-
-  int64_t tokens() const override { return static_cast<int64_t>(bytes_.size()); }
-  int64_t vocabulary() const override { return 256; }
-  void read(int64_t offset, std::span<int32_t> out) const override {
-    const auto count = static_cast<int64_t>(out.size());
-    GALV_ASSERT(offset >= 0 && offset <= tokens() - count, offset, count, tokens());
-    std::transform(bytes_.begin() + offset, bytes_.begin() + offset + count, out.begin(),
-                   [](std::byte byte) { return std::to_integer<int32_t>(byte); });
-  }
-  std::string fingerprint() const override { return text_fingerprint(tokens(), hash_); }
-
- private:
-  std::shared_ptr<const MappedFile> map_;
-  std::span<const std::byte> bytes_;
-  uint64_t hash_;
-};
-
 [[noreturn]] void damaged(const std::filesystem::path& path, const std::string& what) {
   throw core::UserError(core::ExitCode::data, core::format("{}: {}", path.string(), what));
 }
@@ -298,14 +277,14 @@ bool TextIndex::block_is_whole(int64_t block) const {
 
 std::unique_ptr<Dataset> TextIndex::train() const {
   const auto text = map_->bytes().subspan(sizeof(Header), static_cast<size_t>(train_bytes_));
-  return std::make_unique<PackedText>(map_, text, train_hash_);
+  return make_text_dataset(map_, text, train_hash_);
 }
 
 std::unique_ptr<Dataset> TextIndex::valid() const {
   if (valid_bytes_ == 0) return nullptr;
   const auto text = map_->bytes().subspan(sizeof(Header) + static_cast<size_t>(train_bytes_),
                                           static_cast<size_t>(valid_bytes_));
-  return std::make_unique<PackedText>(map_, text, valid_hash_);
+  return make_text_dataset(map_, text, valid_hash_);
 }
 
 }  // namespace galvatron::store
