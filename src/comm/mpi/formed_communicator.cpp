@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "comm/forwarding_communicator.hpp"
 #include "comm/mpi/hierarchy.hpp"
 #include "comm/mpi/shared_group.hpp"
 
@@ -13,22 +14,16 @@ namespace {
 using core::CollectiveKind;
 using core::Form;
 
-class FormedCommunicator final : public Communicator {
+class FormedCommunicator final : public ForwardingCommunicator {
  public:
   FormedCommunicator(std::unique_ptr<MpiCommunicator> direct, const Group& group,
                      const std::vector<int>& node_of, const core::FormTable& forms, const Limits& limits)
-      : group_(group), forms_(forms), direct_(std::move(direct)) {
+      : ForwardingCommunicator(*direct), group_(group), forms_(forms), direct_(std::move(direct)) {
     if (forms.uses(Form::shared))
       shared_ = std::make_unique<SharedGroup>(direct_->handle(), limits.shared_area);
     if (forms.uses(Form::hierarchical))
       hierarchy_ = std::make_unique<Hierarchy>(group, direct_->handle(), node_of, limits);
   }
-
-  void expect_messages(int64_t count) override { direct_->expect_messages(count); }
-  int size() const override { return group_.size(); }
-  int index() const override { return group_.index; }
-  const std::string& name() const override { return group_.name; }
-  const std::vector<int>& members() const override { return group_.members; }
 
   void all_reduce(TensorView data, ReduceOp op) override {
     const auto form = forms_.of(CollectiveKind::all_reduce, data.bytes());
@@ -62,17 +57,6 @@ class FormedCommunicator final : public Communicator {
     check_all_to_all(group_, in, out);
     shared_->all_to_all(in.data, out.data, in.bytes() / size());
   }
-
-  void broadcast(TensorView data, int root) override { direct_->broadcast(data, root); }
-  Pending shift(TensorView in, TensorView out) override { return direct_->shift(in, out); }
-  void exchange(std::span<const Block> sends, std::span<const Block> receives) override {
-    direct_->exchange(sends, receives);
-  }
-  Pending send(TensorView data, int to, int channel) override { return direct_->send(data, to, channel); }
-  Pending receive(TensorView data, int from, int channel) override {
-    return direct_->receive(data, from, channel);
-  }
-  void barrier() override { direct_->barrier(); }
 
  private:
   Group group_;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/forwarding_communicator.hpp"
 #include "comm/group.hpp"
 #include "comm/staged/staged_communicator.hpp"
 #include "core/form.hpp"
@@ -31,7 +32,7 @@ struct Levels {
 /// two, and those of a node in a row. Nothing for other groups.
 std::optional<Levels> levels_of(const std::vector<int>& node_of, int index);
 
-class LayeredCommunicator final : public Communicator {
+class LayeredCommunicator final : public ForwardingCommunicator {
  public:
   /// `inside` talks between the members on this node, directly, in member order; `across` between those of
   /// this lane, one per node in their order, in host memory; `whole` between all. `forms` says from which
@@ -45,27 +46,11 @@ class LayeredCommunicator final : public Communicator {
     compute_ = &compute;
     whole_->attach(compute);
   }
-  void expect_messages(int64_t count) override { whole_->expect_messages(count); }
-  int size() const override { return group_.size(); }
-  int index() const override { return group_.index; }
-  const std::string& name() const override { return group_.name; }
-  const std::vector<int>& members() const override { return group_.members; }
 
   // The host waits for what it sends, and the attached stream for what comes.
   void all_reduce(TensorView data, ReduceOp op) override;
   void all_gather(TensorView in, TensorView out) override;
   void reduce_scatter(TensorView in, TensorView out) override;
-  void all_to_all(TensorView in, TensorView out) override { whole_->all_to_all(in, out); }
-  void broadcast(TensorView data, int root) override { whole_->broadcast(data, root); }
-  Pending shift(TensorView in, TensorView out) override { return whole_->shift(in, out); }
-  void exchange(std::span<const Block> sends, std::span<const Block> receives) override {
-    whole_->exchange(sends, receives);
-  }
-  Pending send(TensorView data, int to, int channel) override { return whole_->send(data, to, channel); }
-  Pending receive(TensorView data, int from, int channel) override {
-    return whole_->receive(data, from, channel);
-  }
-  void barrier() override { whole_->barrier(); }
 
  private:
   /// A place in host memory for one chunk; it may be used again when `free` is reached.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/forwarding_communicator.hpp"
 #include "comm/world.hpp"
 #include "device/device.hpp"
 #include "measure/group_sets.hpp"
@@ -41,33 +42,17 @@ struct Damage {
 };
 
 /// Passes everything on to another communicator; damages what the test asks for.
-class DamagingCommunicator final : public comm::Communicator {
+class DamagingCommunicator final : public comm::ForwardingCommunicator {
  public:
-  DamagingCommunicator(comm::Communicator& inner, const Damage& damage) : inner_(inner), damage_(damage) {}
+  DamagingCommunicator(comm::Communicator& inner, const Damage& damage)
+      : ForwardingCommunicator(inner), damage_(damage) {}
 
-  int size() const override { return inner_.size(); }
-  int index() const override { return inner_.index(); }
-  const std::string& name() const override { return inner_.name(); }
-  const std::vector<int>& members() const override { return inner_.members(); }
-  void all_reduce(comm::TensorView data, comm::ReduceOp op) override { inner_.all_reduce(data, op); }
-  void all_gather(comm::TensorView in, comm::TensorView out) override { inner_.all_gather(in, out); }
-  void reduce_scatter(comm::TensorView in, comm::TensorView out) override { inner_.reduce_scatter(in, out); }
-  void all_to_all(comm::TensorView in, comm::TensorView out) override { inner_.all_to_all(in, out); }
-  void broadcast(comm::TensorView data, int root) override { inner_.broadcast(data, root); }
-  comm::Pending shift(comm::TensorView in, comm::TensorView out) override { return inner_.shift(in, out); }
-  void exchange(std::span<const comm::Block> sends, std::span<const comm::Block> receives) override {
-    inner_.exchange(sends, receives);
-  }
-  comm::Pending send(comm::TensorView data, int to, int channel) override {
-    return inner_.send(data, to, channel);
-  }
   comm::Pending receive(comm::TensorView data, int from, int channel) override {
-    auto pending = inner_.receive(data, from, channel);
+    auto pending = ForwardingCommunicator::receive(data, from, channel);
     const bool hit = from == damage_.from && index() == damage_.to && data.bytes() == damage_.bytes;
     if (!hit || damage_.skip-- > 0) return pending;
     return comm::Pending(std::make_unique<FlipOnArrival>(std::move(pending), data.data + data.bytes() / 2));
   }
-  void barrier() override { inner_.barrier(); }
 
  private:
   class FlipOnArrival final : public comm::Pending::State {
@@ -92,7 +77,6 @@ class DamagingCommunicator final : public comm::Communicator {
     std::byte* victim_;
   };
 
-  comm::Communicator& inner_;
   Damage damage_;
 };
 
