@@ -12,6 +12,7 @@ namespace galvatron::measure {
 namespace {
 
 constexpr double shortest_point = 0.0005;  // seconds; less would not even warm up
+constexpr double patience = 100;           // times the seconds of a point: then others have the processor
 
 /// Who tells an idle `rank` that the slot is over: a player on its own node, else the first one; −1 = the
 /// rank plays itself.
@@ -102,6 +103,7 @@ SampleRule LinkBench::rule_for(int64_t bytes, double seconds) const {
   rule.target =
       std::clamp(iterations_.volume_bytes / bytes, std::min(rule.minimum, rule.target), rule.target);
   rule.seconds = std::max(seconds, shortest_point);
+  rule.patience = patience * rule.seconds;
   return rule;
 }
 

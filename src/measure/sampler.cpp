@@ -31,7 +31,8 @@ int64_t Sampler::next_batch() const {
       break;
   }
   const auto have = static_cast<int64_t>(samples_.size());
-  if (have >= rule_.target || (have >= rule_.minimum && elapsed_ >= rule_.seconds)) return 0;
+  const int64_t least = elapsed_ < rule_.patience ? rule_.minimum : 1;
+  if (have >= rule_.target || (have >= least && elapsed_ >= rule_.seconds)) return 0;
   const int64_t most = std::max(rule_.warm_batch, rule_.target / 4);
   return std::clamp<int64_t>(affordable(rule_.seconds - elapsed_), 1, std::min(most, rule_.target - have));
 }

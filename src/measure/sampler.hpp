@@ -4,6 +4,7 @@
 // give it the same numbers decide alike.
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct SampleRule {
   int64_t target = 20;           ///< samples wanted
   int64_t minimum = 3;           ///< samples taken even when the time is over
   double seconds = 0.1;          ///< for warm-up and samples together
+  double patience = std::numeric_limits<double>::infinity();  ///< after these seconds one sample suffices
 };
 
 class Sampler {

@@ -17,6 +17,8 @@ import tempfile
 TOOLS = ("ip", "tc", "unshare", "nsenter", "mount", "hostname", "timeout")
 # A small bucket: messages up to its size travel at any rate.
 BURST = "16kb"
+# Programs of the system are not on everybody's path.
+os.environ["PATH"] += os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
 
 
 class Unavailable(Exception):

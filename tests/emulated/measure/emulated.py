@@ -17,6 +17,7 @@ from program import tested  # noqa: E402
 
 FAST, SLOW = 80, 8  # Mbit/s: slow enough that a busy machine does not show
 PATIENCE = 90       # seconds until a run is given up
+TRIES = 3           # at what a busy machine may spoil
 
 
 def run_test(cluster, program, name, **facts):
@@ -57,6 +58,14 @@ def damage(test, _):
 
 def profile(_, program):
     """Eight ranks on two nodes keep to the budget, and the file knows both tiers."""
+    for _ in range(TRIES):
+        problems = profile_once(program)
+        if not problems:
+            break
+    return problems
+
+
+def profile_once(program):
     budget, slack = 10.0, 5.0
     deck = os.path.join(SOURCE, "inputs", "tiny", "gpt.toml")
     with EmulatedCluster([4, 4], 500) as cluster, tempfile.TemporaryDirectory(prefix="galvatron-emulated-") as folder:

@@ -25,7 +25,7 @@ QUICK = ["profile.budget=1", "search.trials=0"]
 PLAN = ["plan.tp=2", "train.eval_every=0"]
 LONG = PLAN + ["train.steps=1000000", "checkpoint.every=0"]
 # Seconds that anything may take on a machine that has other work: a bound for what hangs, not for what is slow.
-WAIT = 180
+WAIT = 400
 
 
 class Jobs:
