@@ -72,7 +72,8 @@ TEST(Sampler, IsPatientForSoLong) {
   SampleRule rule;
   rule.seconds = 0.1;
   rule.patience = 8;
-  EXPECT_EQ(run(rule, [](int64_t) { return 5.0; }).samples.size(), 1u);  // the one that does not count is 5 s, too
+  EXPECT_EQ(run(rule, [](int64_t) { return 5.0; }).samples.size(),
+            1u);  // the one that does not count is 5 s, too
   EXPECT_EQ(run(rule, [](int64_t) { return 2.0; }).samples.size(), 3u);
 }
 
