@@ -112,14 +112,14 @@ runtime::TrainReport RestartTest::train(const std::string& name, const plan::Pla
 
 /// Block by block; written under the same plan.
 bool RestartTest::same_tensors(const std::filesystem::path& a, const std::filesystem::path& b) {
-  const auto left = store::open_sealed(a, store::SealedKind::checkpoint).rows,
-             right = store::open_sealed(b, store::SealedKind::checkpoint).rows;
-  if (left.size() != right.size()) return false;
-  for (size_t i = 0; i < left.size(); ++i)
-    if (left[i].tensor != right[i].tensor || left[i].offset != right[i].offset ||
-        left[i].hash != right[i].hash)
-      return false;
-  return true;
+  const auto left = store::open_sealed(a, store::SealedKind::checkpoint),
+             right = store::open_sealed(b, store::SealedKind::checkpoint);
+  store::SealedRows left_rows(left), right_rows(right);
+  while (true) {
+    const auto l = left_rows.next(), r = right_rows.next();
+    if (!l && !r) return true;
+    if (!l || !r || l->tensor != r->tensor || l->offset != r->offset || l->hash != r->hash) return false;
+  }
 }
 
 /// The newest file loses a bit; the one before it is found.
@@ -130,9 +130,9 @@ void RestartTest::passes_over_damage() {
     const auto sealed = store::open_sealed(files.file_of(whole), store::SealedKind::checkpoint);
     const store::File file(files.file_of(whole), store::File::Mode::update);
     std::byte byte{};
-    file.read(sealed.rows.back().address, std::span(&byte, 1));
+    file.read(sealed.runs.back().first.address, std::span(&byte, 1));
     byte ^= std::byte{1};
-    file.write(sealed.rows.back().address, std::span(&byte, 1));
+    file.write(sealed.runs.back().first.address, std::span(&byte, 1));
   });
   const auto found = files.newest_valid(world_);
   says(found.path == files.file_of(whole - 2) && found.rejected.size() == 1,

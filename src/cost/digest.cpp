@@ -34,15 +34,21 @@ int64_t saved_state_bytes(const Program& program) {
   return bytes;
 }
 
-/// Tensors that are cut by columns are saved row by row. Slices of the replicas hold different ones, so the
-/// mean of them stands for each; where a slice ends a stretch may be cut in two.
-int64_t saved_stretches(const Program& program) {
-  int64_t stretches = 0;
+/// Slices of the replicas hold different pieces, so the mean of them stands for each. Where a slice ends in a
+/// stretch, one piece becomes two; where it ends in one of several rows, four: the parts of that row, and the
+/// rows on either side.
+int64_t saved_pieces(const Program& program) {
+  int64_t pieces = 0;
   for (const auto& group : program.groups) {
-    const int64_t runs = program::count_runs(group, 0, group.padded) + group.replicas - 1;
-    if (group.stored_here()) stretches += (3 * runs + group.replicas - 1) / group.replicas;
+    const auto runs = program::runs_of(group, 0, group.padded);
+    int64_t in_rows = 0;
+    for (const auto& run : runs) in_rows += run.times > 1 ? run.elements() : 0;
+    const int64_t cuts = group.replicas - 1;
+    const auto all =
+        static_cast<int64_t>(runs.size()) + cuts + 2 * cuts * in_rows / std::max<int64_t>(group.elements, 1);
+    if (group.stored_here()) pieces += (3 * all + group.replicas - 1) / group.replicas;
   }
-  return stretches;
+  return pieces;
 }
 
 /// Whole samples are read, whatever part of them the rank looks up.
@@ -109,7 +115,7 @@ Digest CostModel::digest(const Program& program, const StagePlace& place) {
   digest.memory = program.memory;
   digest.work_bytes = program.work_bytes;
   digest.state_bytes = saved_state_bytes(program);
-  digest.stretches = saved_stretches(program);
+  digest.pieces = saved_pieces(program);
   digest.reads = reads_per_sample(program);
   for (const Phase phase : program::all_phases) {
     if (phase == Phase::evaluate || phase == Phase::restore) continue;  // no price holds them

@@ -37,7 +37,7 @@ struct Digest {
   std::vector<DigestCollective> collectives;
   program::MemoryNeed memory;
   int64_t state_bytes = 0;  ///< of groups: what this rank writes into a checkpoint
-  int64_t stretches = 0;    ///< contiguous ones that this is on average
+  int64_t pieces = 0;       ///< that this is on average
   int64_t reads = 0;        ///< tokens of training data per sample
   bool attends = false;     ///< rows meet other rows of their sample
 };

@@ -53,7 +53,7 @@ struct LayerPrice {
   double modelled_seconds = 0;  ///< of the above, not measured
   program::MemoryNeed memory;
   int64_t copy_bytes = 0;  ///< beside the arena: what checkpoints are written from, behind the steps
-  int64_t stretches = 0;   ///< contiguous ones of the weights and moments that a rank saves, on average
+  int64_t pieces = 0;      ///< of the weights and moments that a rank saves, on average
 
   double seconds(program::Phase phase) const { return phase_seconds[static_cast<size_t>(phase)]; }
   double seconds(std::span<const program::Phase> phases) const {

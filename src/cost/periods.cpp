@@ -41,7 +41,7 @@ LayerPrice CostModel::price(const DigestPair& pair, const spec::LayerStrategy& s
                             const StagePlace& place) {
   LayerPrice price;
   price.memory = pair.memory();
-  if (overlap_.saves) price.stretches = pair.groups().stretches;
+  if (overlap_.saves) price.pieces = pair.groups().pieces;
   if (overlap_.checkpoints) price.copy_bytes = pair.groups().state_bytes;
   const PricedAt at{pair, strategy, place, durations(pair.compute(), strategy, place),
                     durations(pair.groups(), strategy, place)};

@@ -24,7 +24,7 @@ struct RankSum {
   double modelled = 0;  ///< seconds, each layer's actions counted once
   double whole = 0;     ///< likewise, measured ones included
   StageMemory memory;
-  int64_t stretches = 0;  ///< of state that one member saves
+  int64_t pieces = 0;  ///< of state that one member saves
 };
 
 /// Prices the stages of a plan. Times are those of a stage's first rank, which has the most samples in every
@@ -52,7 +52,7 @@ class PlanPricer {
       times.update += price.seconds(Phase::update);
       for (size_t i = 0; i < time_term_count; ++i) sum.terms[i] += price.term_seconds[i];
       sum.modelled += price.modelled_seconds;
-      sum.stretches += price.stretches;
+      sum.pieces += price.pieces;
       for (const double seconds : price.phase_seconds) sum.whole += seconds;
     }
     if (stage < shape_.ranks) {
@@ -283,13 +283,14 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
   for (int64_t stage = 0; stage < shape.stages(); ++stage)
     price.times.push_back(parts.add_stage(stage, sums[static_cast<size_t>(stage % shape.ranks)]));
   double modelled = 0, whole = 0;
-  int64_t stretches = 0;
-  for (const auto& sum : sums) stretches += sum.stretches * plan.ranks_per_stage();
+  int64_t pieces = 0;
+  for (const auto& sum : sums) pieces += sum.pieces * plan.ranks_per_stage();
   for (int64_t rank = 0; rank < shape.ranks; ++rank) {
     RankSum& sum = sums[static_cast<size_t>(rank)];
     sum.memory = parts.memory_of(rank);
-    sum.memory.saving_bytes =
-        stretches * saving_bytes_per_stretch + sum.stretches * saving_bytes_per_own_stretch;
+    if (pieces > 0)
+      sum.memory.saving_bytes =
+          pieces * saving_bytes_per_piece + sum.pieces * saving_bytes_per_own_piece + saving_window_bytes;
     sum.memory.group_bytes = groups[static_cast<size_t>(rank)];
     price.stages.push_back(prediction_of(sum, plan.microbatches));
     price.memory.push_back(sum.memory);

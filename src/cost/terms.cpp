@@ -104,7 +104,7 @@ constexpr MemoryTerm memory_table[] = {
      [](const StageMemory& m) { return m.group_bytes; }},
     {"copies", "what checkpoints are written from, behind the steps",
      [](const StageMemory& m) { return m.copy_bytes; }},
-    {"saving", "lists of stretches while a checkpoint is written",
+    {"saving", "lists of pieces while a checkpoint is written",
      [](const StageMemory& m) { return m.saving_bytes; }},
 };
 

@@ -30,9 +30,11 @@ inline constexpr size_t data_wait = 17, agreement = 18;
 /// Index of the step's term in the table.
 size_t time_term_of(program::Phase phase, const program::Step& step);
 
-/// Bytes that a process needs while a checkpoint is written or read back, for each contiguous stretch of the
-/// model's state on all ranks, and for each of its own (see store: rows of the block table, extents, pieces).
-inline constexpr int64_t saving_bytes_per_stretch = 96, saving_bytes_per_own_stretch = 144;
+/// Bytes that a process needs while a checkpoint is written or read back, for each piece of the model's state
+/// on all ranks (rows of a tensor that repeat are one piece), for each of its own, and for the part of the
+/// block table that is at hand (see store: slabs, runs of the block table, windows of its rows).
+inline constexpr int64_t saving_bytes_per_piece = 160, saving_bytes_per_own_piece = 56,
+                         saving_window_bytes = 458752;
 
 /// What a stage's memory is made of.
 struct StageMemory {

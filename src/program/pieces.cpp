@@ -1,4 +1,4 @@
-// Pieces are rectangles of whole tensors, stored row by row; full-width ones are one run.
+// Pieces are rectangles of whole tensors, stored row by row; full-width ones are one row.
 
 #include "program/pieces.hpp"
 
@@ -7,10 +7,36 @@
 namespace galvatron::program {
 namespace {
 
-void append_clipped(std::vector<Run>& runs, Run run, int64_t begin, int64_t end) {
-  const auto from = std::max(run.local, begin), to = std::min(run.local + run.count, end);
-  if (from >= to) return;
-  runs.push_back({run.parameter, from, run.global + from - run.local, to - from});
+/// Of all repetitions of `run` those elements that lie in [begin, end) of the flat buffer.
+void append_clipped(std::vector<Run>& runs, const Run& run, int64_t begin, int64_t end) {
+  if (run.elements() <= 0 || begin >= end) return;
+  // Repetitions `first` to `last` meet the range; the two outermost perhaps in part.
+  const auto stride = std::max<int64_t>(run.local_stride, 1);
+  const auto before = begin - run.local - run.count;  // what begins here or earlier ends before `begin`
+  const auto first = before < 0 ? 0 : before / stride + 1;
+  const auto last = end <= run.local ? -1 : std::min(run.times - 1, (end - run.local - 1) / stride);
+  const auto append = [&](int64_t from, int64_t times) {
+    if (times <= 0) return;
+    Run part = run;
+    part.times = times;
+    part.local += from * run.local_stride;
+    part.global += from * run.global_stride;
+    const auto skip = std::max<int64_t>(begin - part.local, 0);
+    part.count = std::min(part.count, end - part.local) - skip;
+    part.local += skip;
+    part.global += skip;
+    if (times == 1) part.local_stride = part.global_stride = 0;
+    if (part.count > 0) runs.push_back(part);
+  };
+  const auto place = [&](int64_t time) { return run.local + time * run.local_stride; };
+  if (first >= last) {
+    append(first, last - first + 1);
+    return;
+  }
+  const int64_t head = place(first) < begin ? 1 : 0, tail = place(last) + run.count > end ? 1 : 0;
+  append(first, head);
+  append(first + head, last - first + 1 - head - tail);
+  append(last, tail);
 }
 
 }  // namespace
@@ -25,33 +51,15 @@ std::vector<Run> runs_of(const ParameterGroup& group, int64_t begin, int64_t end
     const auto& p = group.parameters[i];
     const auto rows = std::clamp<int64_t>(p.rows - p.row_begin, 0, p.local_rows);
     const auto cols = std::clamp<int64_t>(p.cols - p.col_begin, 0, p.local_cols);
-    const auto index = static_cast<int32_t>(i);
+    Run run{static_cast<int32_t>(i), p.offset, p.row_begin * p.cols + p.col_begin, cols};
     if (cols == p.local_cols && cols == p.cols) {
-      append_clipped(runs, {index, p.offset, p.row_begin * p.cols, rows * cols}, begin, end);
-      continue;
+      run.count = rows * cols;
+    } else {
+      run.times = rows;
+      run.local_stride = p.local_cols;
+      run.global_stride = p.cols;
     }
-    for (int64_t row = 0; row < rows; ++row)
-      append_clipped(runs,
-                     {index, p.offset + row * p.local_cols, (p.row_begin + row) * p.cols + p.col_begin, cols},
-                     begin, end);
-  }
-  return runs;
-}
-
-int64_t count_runs(const ParameterGroup& group, int64_t begin, int64_t end) {
-  int64_t runs = 0;
-  for (const auto& p : group.parameters) {
-    const auto rows = std::clamp<int64_t>(p.rows - p.row_begin, 0, p.local_rows);
-    const auto cols = std::clamp<int64_t>(p.cols - p.col_begin, 0, p.local_cols);
-    const bool whole = cols == p.local_cols && cols == p.cols;
-    // Runs of `length` elements, `stride` apart; the first and the last that [begin, end) meets.
-    const auto length = whole ? rows * cols : cols, stride = whole ? rows * cols : p.local_cols;
-    if (length == 0 || rows == 0 || end <= begin) continue;
-    const auto count = whole ? 1 : rows;
-    const auto before = begin - p.offset - length;  // runs that begin here or earlier end before `begin`
-    const auto first = before < 0 ? 0 : before / stride + 1;
-    const auto last = end <= p.offset ? -1 : (end - p.offset - 1) / stride;
-    runs += std::max<int64_t>(std::min(last, count - 1) - first + 1, 0);
+    append_clipped(runs, run, begin, end);
   }
   return runs;
 }

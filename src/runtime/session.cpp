@@ -150,13 +150,17 @@ std::string Session::first_non_finite() {
   // Backward runs from the last layer to the first, so the last one that is not finite was the first to be.
   std::string found = "none of this rank's slices of the gradients";
   for (const auto& piece : gradient_pieces_of(*stage_, model_, tensors)) {
-    const auto bytes = window_.look(piece.data, piece.count * core::size_of(dtype));
-    for (int64_t e = 0; e < piece.count; ++e) {
-      const auto value = number_of(bytes, dtype, e);
-      if (std::isfinite(value)) continue;
-      const auto name = tensors[static_cast<size_t>(piece.tensor)].name.substr(std::string("model/").size());
-      found = core::format("the gradient of {} (element {} is {})", name, piece.offset + e, value);
-      break;
+    for (int64_t time = 0; time < piece.times; ++time) {
+      const auto stretch = piece.stretch(time);
+      const auto bytes = window_.look(stretch.data, stretch.count * core::size_of(dtype));
+      for (int64_t e = 0; e < stretch.count; ++e) {
+        const auto value = number_of(bytes, dtype, e);
+        if (std::isfinite(value)) continue;
+        const auto name =
+            tensors[static_cast<size_t>(piece.tensor)].name.substr(std::string("model/").size());
+        found = core::format("the gradient of {} (element {} is {})", name, stretch.offset + e, value);
+        break;
+      }
     }
   }
   return found;

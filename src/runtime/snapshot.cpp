@@ -1,4 +1,4 @@
-// Runs of flat buffers become pieces of global tensors.
+// Runs of flat buffers become pieces of global tensors, one for one.
 
 #include "runtime/snapshot.hpp"
 
@@ -78,8 +78,10 @@ std::vector<store::Piece> collect(Stage& stage, const spec::ModelSpec& model,
           const auto name = slice.prefix + program::tensor_name(p, layer) + slice.suffix;
           const auto found = index.find(name);
           GALV_ASSERT(found != index.end(), name);
-          const auto skip = (run.local - slice.begin) * core::size_of(group.accumulator());
-          pieces.push_back({found->second, run.global, run.count, slice.data + skip});
+          const auto size = core::size_of(group.accumulator());
+          pieces.push_back({found->second, run.global, run.count,
+                            slice.data + (run.local - slice.begin) * size, run.times, run.global_stride,
+                            run.local_stride * size});
         }
       }
     }

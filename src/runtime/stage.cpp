@@ -109,15 +109,18 @@ void Stage::initialise_group(size_t layer, size_t number, const spec::ModelSpec&
     const auto& p = group.parameters[static_cast<size_t>(run.parameter)];
     const auto name = program::tensor_name(p, model.names[static_cast<size_t>(program_.layers[layer].layer)]);
     const auto scale = p.init == program::InitKind::normal ? p.init_std : 1.0;
-    for (int64_t done = 0; done < run.count; done += initialised_at_once) {
-      const auto count = std::min(initialised_at_once, run.count - done);
-      values.assign(static_cast<size_t>(count), p.init == program::InitKind::ones ? 1.0 : 0.0);
-      if (p.init == program::InitKind::normal)
-        core::fill_normal(core::key_of(seed, name), static_cast<uint64_t>(run.global + done), values);
-      const auto room = window.edit(buffer + (run.local - begin + done) * element, count * element);
-      for (int64_t e = 0; e < count; ++e)
-        store(room.data(), group.accumulator(), e, values[static_cast<size_t>(e)] * scale);
-      window.put_back();
+    for (int64_t time = 0; time < run.times; ++time) {
+      const auto local = run.local + time * run.local_stride, global = run.global + time * run.global_stride;
+      for (int64_t done = 0; done < run.count; done += initialised_at_once) {
+        const auto count = std::min(initialised_at_once, run.count - done);
+        values.assign(static_cast<size_t>(count), p.init == program::InitKind::ones ? 1.0 : 0.0);
+        if (p.init == program::InitKind::normal)
+          core::fill_normal(core::key_of(seed, name), static_cast<uint64_t>(global + done), values);
+        const auto room = window.edit(buffer + (local - begin + done) * element, count * element);
+        for (int64_t e = 0; e < count; ++e)
+          store(room.data(), group.accumulator(), e, values[static_cast<size_t>(e)] * scale);
+        window.put_back();
+      }
     }
   }
 }

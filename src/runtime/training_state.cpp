@@ -103,7 +103,7 @@ int64_t saved_bytes(const TrainJob& job, Session& session) {
   const auto tensors = tensors_of(job.model, dtype_of(job.deck.train));
   int64_t bytes = 0;
   for (const auto& piece : pieces_of(session.stage(), job.model, tensors, SnapshotUse::saving))
-    bytes += piece.count * core::size_of(tensors[static_cast<size_t>(piece.tensor)].dtype);
+    bytes += piece.elements() * core::size_of(tensors[static_cast<size_t>(piece.tensor)].dtype);
   return bytes;
 }
 

@@ -33,12 +33,23 @@ struct TensorInfo {
 
 /// `count` elements of tensor number `tensor` of the list given beside it, from flat (row-major) element
 /// `offset` on, contiguous at `data`: memory of the device whose window is given beside it, else the host's.
+/// And such a stretch again `times` times in all, each `stride` elements behind the one before, and
+/// `data_stride` bytes in memory: tensors that are cut by columns are one piece, however many rows they have.
 /// Saving only reads `data`.
 struct Piece {
   int64_t tensor = 0;
   int64_t offset = 0;
   int64_t count = 0;
   std::byte* data = nullptr;
+  int64_t times = 1;
+  int64_t stride = 0;
+  int64_t data_stride = 0;
+
+  int64_t elements() const { return times * count; }
+  /// Stretch number `time` alone.
+  Piece stretch(int64_t time) const {
+    return {tensor, offset + time * stride, count, data + time * data_stride};
+  }
 };
 
 /// What a resume needs beside the tensors.

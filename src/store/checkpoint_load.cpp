@@ -35,24 +35,32 @@ std::string block_text(const BlockRow& row, const std::string& tensor) {
 class Reader {
  public:
   Reader(const SealedFile& sealed, const std::vector<TensorInfo>& tensors, device::HostWindow* window)
-      : sealed_(sealed), tensors_(tensors), window_(window) {}
+      : sealed_(sealed), tensors_(tensors), window_(window), hashes_(sealed.file, sealed.table) {
+    for (const auto& run : sealed.runs) {
+      const auto last = run.row(run.times - 1);
+      const auto end = last.offset + last.count;
+      const bool same = !reach_.empty() && sealed.runs[reach_.size() - 1].first.tensor == run.first.tensor;
+      reach_.push_back(same ? std::max(reach_.back(), end) : end);
+    }
+  }
 
   void read(int64_t tensor, int64_t offset, int64_t count, std::byte* out) {
     const auto& info = tensors_[static_cast<size_t>(tensor)];
     const auto size = core::size_of(info.dtype);
-    auto row = first_row(tensor, offset);
-    for (const int64_t end = offset + count; offset < end; ++row) {
-      if (row == sealed_.rows.end() || row->tensor != tensor || row->offset > offset ||
-          row->offset + row->count <= offset || row->bytes != row->count * size)
+    for (const int64_t end = offset + count; offset < end;) {
+      const auto found = find(tensor, offset);
+      if (!found || found->row.bytes != found->row.count * size)
         refuse(core::format("no block holds element {} of tensor '{}'", offset, info.name));
-      const auto upto = std::min(end, row->offset + row->count);
+      auto row = found->row;
+      row.hash = hashes_.of(found->index);
+      const auto upto = std::min(end, row.offset + row.count);
       const auto bytes = (upto - offset) * size;
       const auto room = window_ ? window_->edit(out, bytes) : std::span(out, static_cast<size_t>(bytes));
-      if (bytes == row->bytes) {
-        sealed_.file.read(row->address, room);
-        if (hash_of(room) != row->hash) damaged(*row);
+      if (bytes == row.bytes) {
+        sealed_.file.read(row.address, room);
+        if (hash_of(room) != row.hash) damaged(row);
       } else {
-        std::memcpy(room.data(), whole_block(*row) + (offset - row->offset) * size, room.size());
+        std::memcpy(room.data(), whole_block(row, found->index) + (offset - row.offset) * size, room.size());
       }
       if (window_) window_->put_back();
       out += bytes;
@@ -61,18 +69,33 @@ class Reader {
   }
 
  private:
-  std::vector<BlockRow>::const_iterator first_row(int64_t tensor, int64_t offset) const {
-    const auto behind = std::upper_bound(
-        sealed_.rows.begin(), sealed_.rows.end(), std::pair(tensor, offset),
-        [](const auto& key, const BlockRow& row) { return key < std::pair(row.tensor, row.offset); });
-    return behind == sealed_.rows.begin() ? behind : behind - 1;
+  struct Found {
+    BlockRow row;
+    int64_t index = 0;
+  };
+
+  /// The row that holds the element.
+  std::optional<Found> find(int64_t tensor, int64_t offset) const {
+    const auto& runs = sealed_.runs;
+    const auto behind = std::upper_bound(runs.begin(), runs.end(), std::pair(tensor, offset),
+                                         [](const auto& key, const BlockRun& run) {
+                                           return key < std::pair(run.first.tensor, run.first.offset);
+                                         });
+    for (auto i = static_cast<size_t>(behind - runs.begin()); i > 0; --i) {
+      const auto& run = runs[i - 1];
+      if (run.first.tensor != tensor || reach_[i - 1] <= offset) break;
+      const auto time = run.times > 1 ? std::min((offset - run.first.offset) / run.stride, run.times - 1) : 0;
+      const auto row = run.row(time);
+      if (offset < row.offset + row.count) return Found{row, run.index + time};
+    }
+    return std::nullopt;
   }
 
-  const std::byte* whole_block(const BlockRow& row) {
-    if (in_scratch_ != &row) {
-      in_scratch_ = nullptr;
+  const std::byte* whole_block(const BlockRow& row, int64_t index) {
+    if (in_scratch_ != index) {
+      in_scratch_ = -1;
       if (!row_is_whole(sealed_.file, row, scratch_)) damaged(row);
-      in_scratch_ = &row;
+      in_scratch_ = index;
     }
     return scratch_.data();
   }
@@ -84,7 +107,9 @@ class Reader {
   const SealedFile& sealed_;
   const std::vector<TensorInfo>& tensors_;
   device::HostWindow* window_;
-  const BlockRow* in_scratch_ = nullptr;
+  RowHashes hashes_;
+  std::vector<int64_t> reach_;  ///< per run: where it and those of the tensor before it end
+  int64_t in_scratch_ = -1;
   std::vector<std::byte> scratch_;
 };
 
@@ -125,8 +150,14 @@ void verify_checkpoint(const std::filesystem::path& path) {
 void verify_share(const std::filesystem::path& path, int64_t share, int64_t shares) {
   const auto sealed = open_sealed(path, SealedKind::checkpoint);
   name_file(path, [&] {
-    for (size_t i = static_cast<size_t>(share); i < sealed.rows.size(); i += static_cast<size_t>(shares)) {
-      const auto& row = sealed.rows[i];
+    BlockWalk blocks(sealed.runs);
+    RowHashes hashes(sealed.file, sealed.table);
+    for (int64_t number = 0;; ++number) {
+      auto block = blocks.next();
+      if (!block) break;
+      if (number % shares != share) continue;
+      auto row = *block;
+      row.hash = hashes.of(blocks.index());
       if (row_is_whole(sealed.file, row)) continue;
       const auto tensors = tensors_in(path);
       const auto known = row.tensor >= 0 && row.tensor < static_cast<int64_t>(tensors.size());
@@ -147,9 +178,15 @@ void load_checkpoint(comm::World& world, const std::filesystem::path& path,
       for (const auto& piece : pieces) {
         GALV_ASSERT(piece.tensor >= 0 && piece.tensor < static_cast<int64_t>(tensors.size()), piece.tensor);
         const auto elements = tensors[static_cast<size_t>(piece.tensor)].elements();
-        GALV_ASSERT(piece.offset >= 0 && piece.count >= 0 && piece.offset <= elements - piece.count,
-                    piece.tensor, piece.offset, piece.count, elements);
-        reader.read(numbers[static_cast<size_t>(piece.tensor)], piece.offset, piece.count, piece.data);
+        const auto last = piece.stretch(piece.times - 1).offset;
+        GALV_ASSERT(piece.times >= 1 && piece.offset >= 0 && piece.offset <= last && piece.count >= 0 &&
+                        last <= elements - piece.count,
+                    piece.tensor, piece.offset, last, piece.count, elements);
+        for (int64_t time = 0; time < piece.times; ++time) {
+          const auto stretch = piece.stretch(time);
+          reader.read(numbers[static_cast<size_t>(piece.tensor)], stretch.offset, stretch.count,
+                      stretch.data);
+        }
       }
     });
   });

@@ -12,6 +12,7 @@
 #include "core/fingerprint.hpp"
 #include "core/format.hpp"
 #include "cost/terms.hpp"
+#include "store/block_table.hpp"
 #include "store/checkpoint.hpp"
 #include "store/checkpoint_folder.hpp"
 #include "store/checkpoint_pieces.hpp"
@@ -23,10 +24,11 @@
 namespace galvatron::store {
 namespace {
 
-// Plans are priced with these: of every stretch its place, its row and the extent of that when the table is
-// checked; of own ones the piece and the rows written, read and expected.
-static_assert(cost::saving_bytes_per_stretch == sizeof(Stretch) + sizeof(BlockRow) + 2 * sizeof(int64_t));
-static_assert(cost::saving_bytes_per_own_stretch == sizeof(Piece) + 2 * sizeof(BlockRow));
+// Plans are priced with these. Of every piece: its slab, a run of the block table when that is read for the
+// seal, and a place in the walk over all of them. Two windows: of rows written or read, and of hashes.
+static_assert(cost::saving_bytes_per_piece == sizeof(Slab) + sizeof(BlockRun) + sizeof(Repeated));
+static_assert(cost::saving_bytes_per_own_piece == sizeof(Piece));
+static_assert(cost::saving_window_bytes == 2 * window_rows * sizeof(BlockRow));
 
 /// One save under way. Each method is one collective step.
 class Save {
@@ -55,16 +57,17 @@ class Save {
   int64_t bytes() const { return bytes_; }
 
  private:
-  std::vector<BlockRow> rows(int rank) const {
-    return rows_of(tensors_, stretches_[static_cast<size_t>(rank)], rank, layout_);
-  }
-  int64_t table_address(int rank) const {
-    return layout_.table + first_row_[static_cast<size_t>(rank)] * static_cast<int64_t>(sizeof(BlockRow));
+  OwnRows rows_of(int rank) const { return {tensors_, slabs_[static_cast<size_t>(rank)], rank, layout_}; }
+  /// The part of the block table that this rank writes.
+  TablePlace table(int rank) const {
+    const auto first = first_row_[static_cast<size_t>(rank)];
+    const TablePlace before{layout_.table, first};
+    return {layout_.table + before.bytes(), first_row_[static_cast<size_t>(rank) + 1] - first};
   }
   File open_written(File::Mode mode) const;
   void read_back() const;
   template <class Write>
-  void for_each_block(std::vector<BlockRow>& mine, const Write& write) const;
+  void write_blocks(const Write& write) const;
   void say(std::string_view what) const {
     options_.progress(core::format("checkpoint of step {}: {}", state_.step, what));
   }
@@ -77,7 +80,7 @@ class Save {
   const std::vector<TensorInfo>& tensors_;
   std::span<const Piece> pieces_;
   const CheckpointOptions& options_;
-  std::vector<std::vector<Stretch>> stretches_;
+  std::vector<std::vector<Slab>> slabs_;
   std::vector<int64_t> first_row_;  ///< per rank, and the total behind the last
   Layout layout_;
   int64_t bytes_ = 0;
@@ -109,18 +112,17 @@ void check_names(const std::vector<TensorInfo>& tensors) {
 
 void Save::check_call() {
   const auto prints = world_.all_gather(call_fingerprint(path_, state_, tensors_));
-  stretches_ = gather_stretches(world_, pieces_);
+  slabs_ = gather_slabs(world_, pieces_);
   world_.agree("check the pieces of a checkpoint", [&] {
     for (size_t rank = 1; rank < prints.size(); ++rank) {
       if (prints[rank] != prints[0])
         throw core::InternalError(core::format("ranks 0 and {} save different checkpoints", rank));
     }
     check_names(tensors_);
-    check_coverage(tensors_, stretches_);
+    check_coverage(tensors_, slabs_);
   });
   first_row_.assign(1, 0);
-  for (const auto& stretches : stretches_)
-    first_row_.push_back(first_row_.back() + row_count(tensors_, stretches));
+  for (const auto& slabs : slabs_) first_row_.push_back(first_row_.back() + row_count(tensors_, slabs));
 }
 
 void Save::lay_out() {
@@ -151,33 +153,40 @@ File Save::open_written(File::Mode mode) const {
   return File(temporary_, mode);
 }
 
-/// Calls `write(row, bytes)` for every block of this rank, after setting the row's hash.
+/// Calls `write(address, bytes)` for every block of this rank, and with every window of their rows.
 template <class Write>
-void Save::for_each_block(std::vector<BlockRow>& mine, const Write& write) const {
-  auto row = mine.begin();
-  for (const auto& piece : pieces_) {
-    const auto size = core::size_of(tensors_[static_cast<size_t>(piece.tensor)].dtype);
-    for (int64_t done = 0; done < piece.count; done += row->count, ++row) {
-      if (done > 0 && row == mine.end()) throw core::InternalError("pieces and blocks do not match");
-      const auto* data = piece.data + done * size;
-      const auto bytes = options_.window ? options_.window->look(data, row->bytes)
-                                         : std::span(data, static_cast<size_t>(row->bytes));
-      row->hash = hash_of(bytes);
-      write(*row, bytes);
-      say("write");
-    }
+void Save::write_blocks(const Write& write) const {
+  auto place = table(world_.rank());
+  std::vector<BlockRow> window;
+  const auto write_window = [&] {
+    if (window.empty()) return;
+    write(place.address, std::as_bytes(std::span(window)));
+    place.address += TablePlace{0, static_cast<int64_t>(window.size())}.bytes();
+    window.clear();
+  };
+  auto rows = rows_of(world_.rank());
+  while (auto row = rows.next()) {
+    const auto stretch = pieces_[rows.slab()].stretch(rows.time());
+    const auto* data = stretch.data + rows.done() * (row->bytes / row->count);
+    const auto bytes = options_.window ? options_.window->look(data, row->bytes)
+                                       : std::span(data, static_cast<size_t>(row->bytes));
+    row->hash = hash_of(bytes);
+    write(row->address, bytes);
+    window.push_back(*row);
+    if (static_cast<int64_t>(window.size()) == window_rows) write_window();
+    say("write");
   }
+  write_window();
 }
 
 void Save::write() {
   world_.agree("write a checkpoint", [&] {
     const auto file = open_written(File::Mode::update);
-    auto mine = rows(world_.rank());
-    for_each_block(mine, [&](const BlockRow& row, std::span<const std::byte> bytes) {
-      file.write(row.address, bytes);
-      file.begin_sync(row.address, row.bytes);  // the disk works while the next block is hashed
+    write_blocks([&](int64_t address, std::span<const std::byte> bytes) {
+      file.write(address, bytes);
+      // The disk works while the next block is hashed.
+      file.begin_sync(address, static_cast<int64_t>(bytes.size()));
     });
-    if (!mine.empty()) file.write(table_address(world_.rank()), std::as_bytes(std::span(mine)));
   });
 }
 
@@ -185,20 +194,20 @@ void Save::write_together(ParallelWay way) {
   world_.agree("open a checkpoint", [&] { open_written(File::Mode::update); });
   ParallelFile file(temporary_, way);
   world_.agree("open a checkpoint on all ranks", [&] { file.check(); });
-  auto mine = rows(world_.rank());
   int64_t calls = 0;
-  for_each_block(mine, [&](const BlockRow& row, std::span<const std::byte> bytes) {
-    file.write(row.address, bytes);
+  write_blocks([&](int64_t address, std::span<const std::byte> bytes) {
+    file.write(address, bytes);
     ++calls;
   });
   if (way == ParallelWay::collective) {
     // Ranks with fewer blocks take part in the calls of the others.
     int64_t most = calls;
-    for (int rank = 0; rank < world_.size(); ++rank)
-      most = std::max(most, row_count(tensors_, stretches_[static_cast<size_t>(rank)]));
+    for (int rank = 0; rank < world_.size(); ++rank) {
+      const auto rows = table(rank).rows;
+      most = std::max(most, rows + (rows + window_rows - 1) / window_rows);
+    }
     for (; calls < most; ++calls) file.write(0, {});
   }
-  file.write(mine.empty() ? 0 : table_address(world_.rank()), std::as_bytes(std::span(mine)));
   say("sync");
   file.close();
   world_.agree("write a checkpoint on all ranks", [&] {
@@ -253,18 +262,19 @@ void Save::read_back() const {
       throw DiskError(error.what());
     }
   }
-  const auto expected = rows(writer);
-  std::vector<BlockRow> found(expected.size());
-  if (!found.empty()) file.read(table_address(writer), std::as_writable_bytes(std::span(found)));
-  for (size_t i = 0; i < found.size(); ++i) {
-    say("read back");
-    if (found[i].address != expected[i].address || found[i].bytes != expected[i].bytes ||
-        !row_is_whole(file, found[i]))
-      throw DiskError(core::format("{} does not hold what rank {} wrote: tensor '{}', elements {} to {}",
-                                   temporary_.string(), writer,
-                                   tensors_[static_cast<size_t>(expected[i].tensor)].name, expected[i].offset,
-                                   expected[i].offset + expected[i].count));
-  }
+  auto expected = rows_of(writer);
+  read_windows(file, table(writer), [&](std::span<const BlockRow> found) {
+    for (const auto& row : found) {
+      say("read back");
+      const auto wanted = expected.next();
+      GALV_ASSERT(wanted.has_value(), writer);
+      if (row.address != wanted->address || row.bytes != wanted->bytes || !row_is_whole(file, row))
+        throw DiskError(core::format("{} does not hold what rank {} wrote: tensor '{}', elements {} to {}",
+                                     temporary_.string(), writer,
+                                     tensors_[static_cast<size_t>(wanted->tensor)].name, wanted->offset,
+                                     wanted->offset + wanted->count));
+    }
+  });
 }
 
 std::vector<std::filesystem::path> Save::publish() {

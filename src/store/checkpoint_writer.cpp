@@ -41,23 +41,28 @@ void CheckpointWriter::begin(const std::filesystem::path& path, const Checkpoint
   auto flight = std::make_shared<Flight>(
       Flight{twin_, nullptr, path, state, tensors, {pieces.begin(), pieces.end()}, options, {}});
   flight->options.window = nullptr;
-  const auto bytes_of = [&](const Piece& piece) {
-    return piece.count * core::size_of(tensors[static_cast<size_t>(piece.tensor)].dtype);
+  const auto size_of = [&](const Piece& piece) {
+    return core::size_of(tensors[static_cast<size_t>(piece.tensor)].dtype);
   };
   int64_t total = 0;
-  for (const auto& piece : pieces) total += bytes_of(piece);
+  for (const auto& piece : pieces) total += piece.elements() * size_of(piece);
   world_.agree("make room for the copies of a checkpoint", [&] {
     if (!copies_ || copies_->bytes() < total) copies_ = std::make_shared<device::HostBuffer>(device_, total);
   });
   flight->copies = copies_;
   auto* at = copies_->data();
   for (auto& piece : flight->pieces) {
-    const auto bytes = bytes_of(piece);
+    const auto bytes = piece.count * size_of(piece);
+    const auto times = bytes > 0 ? piece.times : 0;
+    // All stretches at once, and what lies between them.
+    const auto extent = (piece.times - 1) * piece.data_stride + bytes;
     const auto* source =
-        bytes > 0 && options.window ? options.window->look(piece.data, bytes).data() : piece.data;
-    if (bytes > 0) std::memcpy(at, source, static_cast<size_t>(bytes));
+        times > 0 && options.window ? options.window->look(piece.data, extent).data() : piece.data;
+    for (int64_t time = 0; time < times; ++time)
+      std::memcpy(at + time * bytes, source + time * piece.data_stride, static_cast<size_t>(bytes));
     piece.data = at;
-    at += bytes;
+    piece.data_stride = bytes;
+    at += times * bytes;
   }
   flight_ = flight;
   ticket_ = thread_.submit([flight] { flight->run(); });

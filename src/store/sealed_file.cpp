@@ -41,26 +41,27 @@ uint64_t header_hash_of(const Header& header) {
   return hash_of(bytes_of(header).first(offsetof(Header, header_hash)));
 }
 
+TablePlace place_of_table(const Header& header) {
+  return {header.table_address, header.rows};
+}
+
 [[noreturn]] void refuse(const std::string& text) {
   throw core::UserError(core::ExitCode::checkpoint, text);
 }
-
-struct Extent {
-  int64_t begin = 0;
-  int64_t end = 0;
-};
 
 class Digest {
  public:
   Digest() : state_(XXH3_createState(), XXH3_freeState) { XXH3_64bits_reset(state_.get()); }
 
-  void add(const File& file, Extent extent) {
-    buffer_.resize(digest_chunk);
-    for (int64_t at = extent.begin; at < extent.end; at += digest_chunk) {
-      const auto part =
-          std::span(buffer_).first(static_cast<size_t>(std::min(digest_chunk, extent.end - at)));
+  void add(std::span<const std::byte> bytes) { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
+  /// Bytes [begin, end) of the file.
+  void add(const File& file, int64_t begin, int64_t end) {
+    if (begin >= end) return;
+    buffer_.resize(static_cast<size_t>(std::min(digest_chunk, end - begin)));
+    for (int64_t at = begin; at < end; at += digest_chunk) {
+      const auto part = std::span(buffer_).first(static_cast<size_t>(std::min(digest_chunk, end - at)));
       file.read(at, part);
-      XXH3_64bits_update(state_.get(), part.data(), part.size());
+      add(part);
     }
   }
   uint64_t value() const { return XXH3_64bits_digest(state_.get()); }
@@ -72,33 +73,48 @@ class Digest {
 
 /// Hash of everything that neither the header nor the table nor a row covers. Refuses rows that leave the
 /// file or overlap.
-uint64_t metadata_hash_of(const File& file, const Header& header, const std::vector<BlockRow>& rows) {
-  std::vector<Extent> covered;
-  covered.reserve(rows.size() + 1);
-  if (header.rows > 0)
-    covered.push_back(
-        {header.table_address, header.table_address + header.rows * static_cast<int64_t>(sizeof(BlockRow))});
-  for (const auto& row : rows) {
-    if (row.address < user_block_bytes || row.bytes <= 0 || row.address > header.file_bytes - row.bytes)
-      refuse(core::format("a block claims the {} bytes at {}", row.bytes, row.address));
-    covered.push_back({row.address, row.address + row.bytes});
-  }
-  std::sort(covered.begin(), covered.end(), [](Extent a, Extent b) { return a.begin < b.begin; });
+uint64_t metadata_hash_of(const File& file, const Header& header, const std::vector<BlockRun>& runs) {
   Digest digest;
   int64_t at = sizeof(Header);
-  for (const auto& extent : covered) {
-    if (extent.begin < at) refuse(core::format("two blocks claim byte {}", extent.begin));
-    digest.add(file, {at, extent.begin});
-    at = extent.end;
+  const auto cover = [&](int64_t begin, int64_t bytes) {
+    if (begin < at) refuse(core::format("two blocks claim byte {}", begin));
+    digest.add(file, at, begin);
+    at = begin + bytes;
+  };
+  const auto table_bytes = place_of_table(header).bytes();
+  bool table_is_next = header.rows > 0;
+  BlockWalk blocks(runs);
+  while (const auto row = blocks.next()) {
+    if (!is_sound(*row) || row->address < user_block_bytes || row->address > header.file_bytes - row->bytes)
+      refuse(core::format("a block claims the {} bytes at {} and {} elements at {}", row->bytes, row->address,
+                          row->count, row->offset));
+    if (table_is_next && header.table_address <= row->address) {
+      cover(header.table_address, table_bytes);
+      table_is_next = false;
+    }
+    cover(row->address, row->bytes);
   }
-  digest.add(file, {at, header.file_bytes});
+  if (table_is_next) cover(header.table_address, table_bytes);
+  digest.add(file, at, header.file_bytes);
   return digest.value();
 }
 
-std::vector<BlockRow> read_table(const File& file, const Header& header) {
-  std::vector<BlockRow> rows(static_cast<size_t>(header.rows));
-  file.read(header.table_address, std::as_writable_bytes(std::span(rows)));
-  return rows;
+struct ReadTable {
+  std::vector<BlockRun> runs;  ///< in the order of the table
+  uint64_t hash = 0;
+};
+
+ReadTable read_table(const File& file, const TablePlace& place) {
+  ReadTable table;
+  Digest digest;
+  int64_t index = 0;
+  read_windows(file, place, [&](std::span<const BlockRow> window) {
+    digest.add(std::as_bytes(window));
+    append_runs(table.runs, window, index);
+    index += static_cast<int64_t>(window.size());
+  });
+  table.hash = digest.value();
+  return table;
 }
 
 void check_header(const File& file, const Header& header, SealedKind kind) {
@@ -114,9 +130,8 @@ void check_header(const File& file, const Header& header, SealedKind kind) {
   const auto room = (header.file_bytes - user_block_bytes) / static_cast<int64_t>(sizeof(BlockRow));
   if (header.rows < 0 || header.rows > std::min(room, most_rows))
     refuse(core::format("claims {} blocks", header.rows));
-  const auto table_bytes = header.rows * static_cast<int64_t>(sizeof(BlockRow));
-  if (header.rows > 0 &&
-      (header.table_address < user_block_bytes || header.table_address > header.file_bytes - table_bytes))
+  if (header.rows > 0 && (header.table_address < user_block_bytes ||
+                          header.table_address > header.file_bytes - place_of_table(header).bytes()))
     refuse(core::format("claims a block table at byte {}", header.table_address));
 }
 
@@ -134,9 +149,9 @@ void seal(const File& file, SealedKind kind, int64_t table_address, int64_t rows
   header.file_bytes = file.size();
   header.table_address = table_address;
   header.rows = rows;
-  const auto table = read_table(file, header);
-  header.table_hash = hash_of(std::as_bytes(std::span(table)));
-  header.metadata_hash = metadata_hash_of(file, header, table);
+  const auto table = read_table(file, place_of_table(header));
+  header.table_hash = table.hash;
+  header.metadata_hash = metadata_hash_of(file, header, table.runs);
   header.header_hash = header_hash_of(header);
   file.write(0, bytes_of(header));
 }
@@ -159,21 +174,28 @@ SealedFile open_sealed(const std::filesystem::path& path, SealedKind kind) {
     if (file.size() < user_block_bytes) refuse(core::format("only {} bytes long", file.size()));
     file.read(0, writable_bytes_of(header));
     check_header(file, header, kind);
-    auto rows = read_table(file, header);
-    if (hash_of(std::as_bytes(std::span(rows))) != header.table_hash) refuse("the block table is damaged");
-    if (metadata_hash_of(file, header, rows) != header.metadata_hash)
+    auto table = read_table(file, place_of_table(header));
+    if (table.hash != header.table_hash) refuse("the block table is damaged");
+    if (metadata_hash_of(file, header, table.runs) != header.metadata_hash)
       refuse("the description of its contents is damaged");
-    std::sort(rows.begin(), rows.end(), [](const BlockRow& a, const BlockRow& b) {
-      return std::tie(a.tensor, a.offset) < std::tie(b.tensor, b.offset);
+    std::sort(table.runs.begin(), table.runs.end(), [](const BlockRun& a, const BlockRun& b) {
+      return std::tie(a.first.tensor, a.first.offset) < std::tie(b.first.tensor, b.first.offset);
     });
-    sealed = std::make_unique<SealedFile>(SealedFile{std::move(file), std::move(rows)});
+    sealed = std::make_unique<SealedFile>(
+        SealedFile{std::move(file), place_of_table(header), std::move(table.runs)});
   });
   return std::move(*sealed);
 }
 
+std::optional<BlockRow> SealedRows::next() {
+  auto row = walk_.next();
+  if (row) row->hash = hashes_.of(walk_.index());
+  return row;
+}
+
 bool row_is_whole(const File& file, const BlockRow& row) {
   Digest digest;
-  digest.add(file, {row.address, row.address + row.bytes});
+  digest.add(file, row.address, row.address + row.bytes);
   return digest.value() == row.hash;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "store/block_table.hpp"
 #include "store/file.hpp"
 
 namespace galvatron::store {
@@ -18,18 +19,6 @@ namespace galvatron::store {
 constexpr int64_t user_block_bytes = 4096;
 
 enum class SealedKind : uint32_t { checkpoint = 1, profile = 2 };
-
-/// One stretch of raw data: elements [offset, offset + count) of a tensor, which are the file's bytes
-/// [address, address + bytes). As it lies in the dataset /blocks, little-endian.
-struct BlockRow {
-  int64_t tensor = 0;
-  int64_t offset = 0;
-  int64_t count = 0;
-  int64_t address = 0;
-  int64_t bytes = 0;
-  int64_t writer = 0;  ///< rank that wrote it
-  uint64_t hash = 0;   ///< XXH3, 64 bits, of these bytes
-};
 
 /// XXH3, 64 bits.
 uint64_t hash_of(std::span<const std::byte> bytes);
@@ -40,7 +29,22 @@ void seal(const File& file, SealedKind kind, int64_t table_address, int64_t rows
 /// A file whose header, block table and digest are right; tensor data is not looked at yet.
 struct SealedFile {
   File file;
-  std::vector<BlockRow> rows;  ///< in the order of (tensor, offset)
+  TablePlace table;
+  std::vector<BlockRun> runs;  ///< the table's rows, in the order of the (tensor, offset) of each run's first
+};
+
+/// The rows of the block table of a sealed file in the order of addresses, hashes included.
+class SealedRows {
+ public:
+  /// The file outlives it.
+  explicit SealedRows(const SealedFile& sealed) : walk_(sealed.runs), hashes_(sealed.file, sealed.table) {}
+
+  /// Nothing at the end.
+  std::optional<BlockRow> next();
+
+ private:
+  BlockWalk walk_;
+  RowHashes hashes_;
 };
 
 /// What the header says that the file is, before anything else is checked; nothing when it does not begin

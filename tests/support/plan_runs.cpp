@@ -36,9 +36,12 @@ Tensors read(runtime::Session& session, const std::vector<store::TensorInfo>& in
     const auto& info = infos[static_cast<size_t>(piece.tensor)];
     const auto found = tensors.find(info.name);
     if (found == tensors.end()) continue;
-    const auto bytes = session.window().look(piece.data, piece.count * core::size_of(info.dtype));
-    for (int64_t e = 0; e < piece.count; ++e)
-      found->second[static_cast<size_t>(piece.offset + e)] = element(bytes.data(), info.dtype, e);
+    for (int64_t time = 0; time < piece.times; ++time) {
+      const auto stretch = piece.stretch(time);
+      const auto bytes = session.window().look(stretch.data, stretch.count * core::size_of(info.dtype));
+      for (int64_t e = 0; e < stretch.count; ++e)
+        found->second[static_cast<size_t>(stretch.offset + e)] = element(bytes.data(), info.dtype, e);
+    }
   }
   return tensors;
 }
@@ -52,10 +55,13 @@ void set_weights(runtime::Session& session, const std::vector<store::TensorInfo>
   for (const auto& piece : held) {
     const auto& tensor = tensors[static_cast<size_t>(piece.tensor)];
     if (!tensor.name.starts_with("model/")) continue;
-    const auto bytes = session.window().edit(piece.data, piece.count * core::size_of(tensor.dtype));
-    for (int64_t e = 0; e < piece.count; ++e)
-      set_element(bytes.data(), tensor.dtype, e, initial(tensor, piece.offset + e));
-    session.window().put_back();
+    for (int64_t time = 0; time < piece.times; ++time) {
+      const auto stretch = piece.stretch(time);
+      const auto bytes = session.window().edit(stretch.data, stretch.count * core::size_of(tensor.dtype));
+      for (int64_t e = 0; e < stretch.count; ++e)
+        set_element(bytes.data(), tensor.dtype, e, initial(tensor, stretch.offset + e));
+      session.window().put_back();
+    }
   }
   session.restore();
 }

@@ -69,7 +69,10 @@ class TrainingRun {
     for (const auto& piece :
          runtime::pieces_of(session_.stage(), model_, tensors_, runtime::SnapshotUse::loading)) {
       const auto size = piece.count * core::size_of(tensors_[static_cast<size_t>(piece.tensor)].dtype);
-      bytes.insert(bytes.end(), piece.data, piece.data + size);
+      for (int64_t time = 0; time < piece.times; ++time) {
+        const auto* data = piece.stretch(time).data;
+        bytes.insert(bytes.end(), data, data + size);
+      }
     }
     return bytes;
   }

@@ -94,7 +94,7 @@ class CheckpointBench {
     return runtime::pieces_of(session_.stage(), model_, tensors_, runtime::SnapshotUse::saving);
   }
   int64_t bytes_of(const store::Piece& piece) const {
-    return piece.count * core::size_of(tensors_[static_cast<size_t>(piece.tensor)].dtype);
+    return piece.elements() * core::size_of(tensors_[static_cast<size_t>(piece.tensor)].dtype);
   }
 
   /// Seconds of the slowest rank, from a common start.
@@ -129,12 +129,13 @@ class CheckpointBench {
     for (int rank = 0; rank < world_.rank(); ++rank) at += all[static_cast<size_t>(rank)];
     const store::File file(path, store::File::Mode::update);
     for (const auto& piece : pieces()) {
-      const auto bytes = bytes_of(piece);
-      for (int64_t done = 0; done < bytes; done += block) {
-        const auto count = std::min(block, bytes - done);
-        file.write(at, session_.window().look(piece.data + done, count));
-        at += count;
-      }
+      const auto bytes = bytes_of(piece) / piece.times;
+      for (int64_t time = 0; time < piece.times; ++time)
+        for (int64_t done = 0; done < bytes; done += block) {
+          const auto count = std::min(block, bytes - done);
+          file.write(at, session_.window().look(piece.stretch(time).data + done, count));
+          at += count;
+        }
     }
     file.sync();
     world_.barrier();

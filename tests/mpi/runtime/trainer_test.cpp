@@ -41,8 +41,9 @@ TEST_F(Trainer, SectionsAreDisjoint) {
 /// What a checkpoint holds, block by block.
 std::vector<std::tuple<int64_t, int64_t, int64_t, uint64_t>> blocks_of(const std::filesystem::path& file) {
   std::vector<std::tuple<int64_t, int64_t, int64_t, uint64_t>> blocks;
-  for (const auto& row : store::open_sealed(file, store::SealedKind::checkpoint).rows)
-    blocks.emplace_back(row.tensor, row.offset, row.count, row.hash);
+  const auto sealed = store::open_sealed(file, store::SealedKind::checkpoint);
+  store::SealedRows rows(sealed);
+  while (const auto row = rows.next()) blocks.emplace_back(row->tensor, row->offset, row->count, row->hash);
   return blocks;
 }
 

@@ -17,25 +17,11 @@
 namespace galvatron::store {
 namespace {
 
-using test::content;
+using test::expect_content;
 using test::Held;
 using test::Job;
 using test::some_state;
 using test::some_tensors;
-
-/// Names the first element that is not what content() says.
-void expect_content(const std::vector<TensorInfo>& tensors, const Piece& piece, uint64_t salt, int rank) {
-  const auto size = core::size_of(tensors[static_cast<size_t>(piece.tensor)].dtype);
-  const auto bytes = content(tensors, piece.tensor, salt);
-  const auto wanted = static_cast<size_t>(piece.count * size);
-  if (std::memcmp(piece.data, bytes.data() + piece.offset * size, wanted) == 0) return;
-  for (int64_t i = 0; i < piece.count * size; ++i) {
-    const auto expected = bytes[static_cast<size_t>(piece.offset * size + i)];
-    ASSERT_EQ(piece.data[i], expected)
-        << "rank " << rank << ", " << tensors[static_cast<size_t>(piece.tensor)].name << ", element "
-        << piece.offset + i / size;
-  }
-}
 
 SaveReport save(Job& job, int64_t step, uint64_t seed, int64_t keep = 0) {
   const auto tensors = some_tensors();
@@ -92,7 +78,7 @@ TEST(Checkpoint, BytesLieWhereHdf5SaysTheyDo) {
   const auto path = CheckpointFolder(job.folder()).file_of(1);
   const auto tensors = some_tensors();
   const auto addresses = addresses_in(path);
-  for (const auto& row : open_sealed(path, SealedKind::checkpoint).rows) {
+  for (const auto& row : test::rows_in(path)) {
     const auto size = core::size_of(tensors[static_cast<size_t>(row.tensor)].dtype);
     EXPECT_EQ(row.address, addresses[static_cast<size_t>(row.tensor)] + row.offset * size)
         << "tensor " << row.tensor;

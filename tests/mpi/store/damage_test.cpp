@@ -86,7 +86,7 @@ TEST(Damage, LoadingNamesFileTensorAndBlockOnEveryRank) {
   Job job;
   const auto path = save(job, 1);
   const auto tensors = small_tensors();
-  const auto rows = open_sealed(path, SealedKind::checkpoint).rows;
+  const auto rows = test::rows_in(path);
   const auto& hurt = rows.back();
   ASSERT_EQ(hurt.tensor, 1);
   job.world().barrier();
@@ -111,7 +111,7 @@ TEST(Damage, TheNewestWholeFileIsFound) {
   const auto second = save(job, 10);
   const auto third = save(job, 100);
   EXPECT_EQ(folder.newest_valid(job.world()).path, third);
-  const auto rows = open_sealed(third, SealedKind::checkpoint).rows;
+  const auto rows = test::rows_in(third);
   job.world().barrier();
   if (job.root()) {
     flip(third, rows[0].address);

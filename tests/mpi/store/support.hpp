@@ -2,6 +2,7 @@
 // What the store's tests on several ranks share: a folder that all ranks know, tensors whose every byte
 // follows from its place, and uneven ways to cut them over ranks.
 
+#include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -71,6 +72,21 @@ inline std::vector<std::byte> content(const std::vector<TensorInfo>& tensors, in
   return bytes;
 }
 
+/// Names the first element that is not what content() says.
+inline void expect_content(const std::vector<TensorInfo>& tensors, const Piece& piece, uint64_t salt,
+                           int rank) {
+  const auto size = core::size_of(tensors[static_cast<size_t>(piece.tensor)].dtype);
+  const auto bytes = content(tensors, piece.tensor, salt);
+  const auto wanted = static_cast<size_t>(piece.count * size);
+  if (std::memcmp(piece.data, bytes.data() + piece.offset * size, wanted) == 0) return;
+  for (int64_t i = 0; i < piece.count * size; ++i) {
+    const auto expected = bytes[static_cast<size_t>(piece.offset * size + i)];
+    ASSERT_EQ(piece.data[i], expected)
+        << "rank " << rank << ", " << tensors[static_cast<size_t>(piece.tensor)].name << ", element "
+        << piece.offset + i / size;
+  }
+}
+
 /// Pieces with the memory behind them.
 struct Held {
   std::vector<Piece> pieces;
@@ -109,11 +125,19 @@ inline Held random_share(comm::World& world, const std::vector<TensorInfo>& tens
   return held;
 }
 
+/// The block table, in the order of addresses.
+inline std::vector<BlockRow> rows_in(const std::filesystem::path& path) {
+  const auto sealed = open_sealed(path, SealedKind::checkpoint);
+  SealedRows walk(sealed);
+  std::vector<BlockRow> rows;
+  while (const auto row = walk.next()) rows.push_back(*row);
+  return rows;
+}
+
 /// Address and hash of every block.
 inline std::vector<std::pair<int64_t, uint64_t>> blocks_of(const std::filesystem::path& path) {
   std::vector<std::pair<int64_t, uint64_t>> blocks;
-  for (const auto& row : open_sealed(path, SealedKind::checkpoint).rows)
-    blocks.emplace_back(row.address, row.hash);
+  for (const auto& row : rows_in(path)) blocks.emplace_back(row.address, row.hash);
   return blocks;
 }
 

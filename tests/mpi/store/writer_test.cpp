@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <numeric>
 #include <thread>
+#include <utility>
 
 #include "mpi/store/support.hpp"
 #include "store/checkpoint_folder.hpp"
@@ -80,6 +82,23 @@ TEST_F(Writer, FilesAreThoseOfASaveBetweenSteps) {
   const auto behind = CheckpointFolder(job.folder()).file_of(7);
   EXPECT_EQ(std::filesystem::file_size(behind), std::filesystem::file_size(direct));
   EXPECT_EQ(test::blocks_of(behind), test::blocks_of(direct));
+}
+
+TEST_F(Writer, RowsThatLieApartAreCopiedWithoutWhatLiesBetween) {
+  const std::vector<TensorInfo> tensors = {{"model/matrix", {7, 6}, core::DType::f32}};
+  const int64_t ranks = job.world().size(), rank = job.world().rank();
+  const auto begin = 6 * rank / ranks, end = 6 * (rank + 1) / ranks;
+  std::vector<float> whole(42);
+  std::iota(whole.begin(), whole.end(), 1.0F);
+  const Piece piece{0, begin, end - begin, reinterpret_cast<std::byte*>(whole.data() + begin), 7, 6, 24};
+  const auto path = job.folder() / "matrix.h5";
+  writer.begin(path, some_state(1), tensors, std::span(&piece, 1), {});
+  EXPECT_EQ(writer.copy_bytes(), 7 * (end - begin) * 4);
+  const auto saved = std::exchange(whole, std::vector<float>(42));
+  EXPECT_EQ(writer.wait()->outcome, SaveOutcome::saved);
+  const Piece all{0, 0, 42, reinterpret_cast<std::byte*>(whole.data())};
+  load_checkpoint(job.world(), path, tensors, std::span(&all, 1));
+  EXPECT_EQ(whole, saved);
 }
 
 TEST_F(Writer, PollTellsOnceWhenItIsOver) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
 
 #include "support/layer_cases.hpp"
 
@@ -27,11 +28,14 @@ Seen nothing_seen(const spec::LayerSpec& layer) {
 void see(Seen& seen, const ParameterGroup& group, int64_t begin, int64_t end) {
   int64_t previous = begin;
   for (const auto& run : runs_of(group, begin, end)) {
-    EXPECT_GE(run.local, previous) << group.name << ": runs ascend";
-    EXPECT_LE(run.local + run.count, end) << group.name;
-    previous = run.local + run.count;
     auto& counts = seen.at(group.parameters[static_cast<size_t>(run.parameter)].name);
-    for (int64_t e = 0; e < run.count; ++e) ++counts.at(static_cast<size_t>(run.global + e));
+    for (int64_t time = 0; time < run.times; ++time) {
+      const auto local = run.local + time * run.local_stride, global = run.global + time * run.global_stride;
+      EXPECT_GE(local, previous) << group.name << ": runs ascend";
+      EXPECT_LE(local + run.count, end) << group.name;
+      previous = local + run.count;
+      for (int64_t e = 0; e < run.count; ++e) ++counts.at(static_cast<size_t>(global + e));
+    }
   }
 }
 
@@ -83,6 +87,72 @@ TEST(Slices, OfATableOnTwoStagesHoldEveryElementOnceTogether) {
         for (size_t e = 0; e < first.size(); ++e)
           ASSERT_EQ(first[e] + last[e], 1) << "element " << e << ", " << spec::to_string(context.strategy);
       }
+}
+
+/// The rows of the tensor, clipped one by one.
+std::vector<std::pair<int64_t, int64_t>> elements_of(const Parameter& p, int64_t begin, int64_t end) {
+  std::vector<std::pair<int64_t, int64_t>> elements;
+  for (int64_t row = 0; row < p.local_rows; ++row)
+    for (int64_t col = 0; col < p.local_cols; ++col) {
+      const auto local = p.offset + row * p.local_cols + col;
+      if (local >= begin && local < end && p.row_begin + row < p.rows && p.col_begin + col < p.cols)
+        elements.emplace_back(local, (p.row_begin + row) * p.cols + p.col_begin + col);
+    }
+  return elements;
+}
+
+TEST(Runs, AreTheElementsOfEveryRangeAndFew) {
+  std::mt19937_64 generator(5);
+  for (int round = 0; round < 2000; ++round) {
+    const auto below = [&](int64_t limit) {
+      return static_cast<int64_t>(generator() % static_cast<uint64_t>(limit));
+    };
+    Parameter p;
+    p.rows = 1 + below(6);
+    p.cols = 1 + below(6);
+    p.local_rows = 1 + below(p.rows);
+    p.local_cols = 1 + below(p.cols);
+    p.row_begin = below(p.rows);  // part of the piece may be padding
+    p.col_begin = p.local_cols == p.cols ? 0 : below(p.cols);
+    p.offset = below(4);
+    ParameterGroup group;
+    group.parameters = {p};
+    const auto begin = below(20), end = begin + below(40);
+    std::vector<std::pair<int64_t, int64_t>> found;
+    const auto runs = runs_of(group, begin, end);
+    for (const auto& run : runs)
+      for (int64_t time = 0; time < run.times; ++time)
+        for (int64_t e = 0; e < run.count; ++e)
+          found.emplace_back(run.local + time * run.local_stride + e,
+                             run.global + time * run.global_stride + e);
+    EXPECT_EQ(found, elements_of(p, begin, end)) << "round " << round;
+    EXPECT_LE(runs.size(), 3U) << "round " << round;
+  }
+}
+
+TEST(Runs, OfLargeLayersAreOnePerTensor) {
+  spec::LayerDims dims;  // of a model with 70 billion parameters
+  dims.hidden = 8192;
+  dims.heads = 64;
+  dims.kv_heads = 8;
+  dims.head_dim = 128;
+  dims.ffn = 28672;
+  dims.vocab = 32000;
+  dims.seq = 4096;
+  for (const char* kind : {"attention", "mlp"}) {
+    const auto program = lowered(kind, dims, strategy_of(8, 1));
+    size_t runs = 0, tensors = 0;
+    int64_t rows = 0;
+    for (const auto& group : program.groups) {
+      tensors += group.parameters.size();
+      for (const auto& run : runs_of(group, 0, group.padded)) {
+        ++runs;
+        rows += run.times;
+      }
+    }
+    EXPECT_EQ(runs, tensors) << kind;
+    EXPECT_GT(rows, 8192) << kind << " has a tensor that is cut by columns";
+  }
 }
 
 TEST(Buffers, HoldEveryElementOncePerReplica) {
@@ -188,7 +258,7 @@ TEST(Vocabulary, IsPaddedOnTheLastRankOnly) {
       EXPECT_EQ(table->row_begin, 10 * tp);
       int64_t real = 0;
       for (const auto& run : runs_of(*holder, 0, holder->padded))
-        if (&holder->parameters[static_cast<size_t>(run.parameter)] == table) real += run.count;
+        if (&holder->parameters[static_cast<size_t>(run.parameter)] == table) real += run.elements();
       EXPECT_EQ(real, (tp == 3 ? 7 : 10) * 24) << kind << ", rank " << tp;
     }
 }
