@@ -11,6 +11,7 @@
 #include "app/requests.hpp"
 #include "core/format.hpp"
 #include "device/topology.hpp"
+#include "kernels/product_chooser.hpp"
 #include "measure/link_report.hpp"
 #include "measure/profile.hpp"
 #include "measure/sampler.hpp"
@@ -156,6 +157,26 @@ ProfilePhase profile_phase(Job& job, const Data* data) {
       throw core::Error(core::ExitCode::requeue, "stopped in the profile; the next start goes on with it");
   });
   return {std::move(outcome.measured.profile), asked};
+}
+
+void renew_kernels(Job& job) {
+  job.renew_kernels();
+  auto* chooser = job.kernels().product_chooser();
+  if (chooser == nullptr) return;
+  const auto& named = job.deck().profile.file;
+  const auto file = named.empty() ? job.paths().profile() : std::filesystem::path(named);
+  const bool there = job.world().rank() == 0 && std::filesystem::exists(file);
+  if (job.world().broadcast(there ? "there" : "", 0).empty()) return;
+  core::ProductChoices stored;
+  job.world().agree("read " + file.string(), [&] {
+    stored = profile_of_file(file, job.model(), runtime::dtype_of(job.deck().train)).model.products;
+  });
+  if (stored.algorithms.empty()) return;
+  const auto used = chooser->use(stored);
+  job.log().info(used > 0 ? core::format("products: algorithms of {} from {}", used, file.string())
+                          : core::format("products: {} has algorithms of {} on {}, not used by {} on {}",
+                                         file.string(), stored.library, stored.device,
+                                         chooser->choices().library, chooser->choices().device));
 }
 
 }  // namespace galvatron::app

@@ -118,6 +118,7 @@ std::vector<Trial> trial_phase(Job& job, const Data& data, const search::SearchR
   for (int64_t i = 0; i < count; ++i)
     trials.push_back(
         {found.best[static_cast<size_t>(i)].candidate.plan, std::numeric_limits<double>::infinity()});
+  renew_kernels(job);
   for (int round = 0; round < trial_rounds; ++round)
     for (int64_t turn = 0; turn < count; ++turn) {
       auto& trial = trials[static_cast<size_t>(round % 2 == 0 ? turn : count - 1 - turn)];

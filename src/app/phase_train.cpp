@@ -188,7 +188,7 @@ void set_figures(Job& job, const Data& data, const plan::Plan& plan, const runti
 
 core::ExitCode train_phase(Job& job, const Data& data, const plan::Plan& plan, const Before& before) {
   const auto from = resume_point(job);
-  job.renew_kernels();
+  renew_kernels(job);
   Shown shown = shown_from(job, from);
   const runtime::TrainJob train{.deck = job.deck(),
                                 .model = job.model(),

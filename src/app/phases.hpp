@@ -27,6 +27,10 @@ struct ProfilePhase {
 /// measured lies in the run folder then.
 ProfilePhase profile_phase(Job& job, const Data* data);
 
+/// Collective: Job::renew_kernels(), and on devices products are then made by the algorithms that
+/// profile.file, else the run folder's profile, keeps for them, where there is one.
+void renew_kernels(Job& job);
+
 /// What a search found; nothing when the user asked to stop it.
 struct SearchPhase {
   std::optional<search::SearchResult> found;

@@ -11,6 +11,9 @@ enum class Write : uint8_t { overwrite, accumulate };
 enum class Direction : uint8_t { forward, inverse };
 enum class NormKind : uint8_t { layernorm, rmsnorm };
 enum class ActivationKind : uint8_t { gelu, swiglu };
+/// The step after a product that a device may make in the same pass: gelu of it; gelu's backward with it as
+/// the gradient; the column sums of its first factor, a bias's gradient beside a weight's.
+enum class EpilogueKind : uint8_t { gelu, gelu_backward, column_sum };
 /// The head's loss over vocabulary slices: `whole` when one rank holds all of it, else the other three with
 /// reductions between.
 enum class CrossEntropyPhase : uint8_t { whole, maximum, exponentials, gradient };

@@ -11,6 +11,7 @@
 #include "core/compute.hpp"
 #include "core/dtype.hpp"
 #include "core/form.hpp"
+#include "core/product_choices.hpp"
 #include "cost/curve.hpp"
 #include "program/program.hpp"
 
@@ -159,6 +160,7 @@ struct ModelProfile {
   std::vector<double> rank_seconds;      ///< per rank, of steps that all ranks measured: who is slow
   std::vector<CounterReading> counters;  ///< by layer, phase, event
   std::string counters_missing;          ///< which events are not there and why; empty = all are
+  core::ProductChoices products;         ///< algorithms of a device's library; none on CPUs
   std::string fingerprint;               ///< hosts, ranks, threads, kernels: steps of an equal one hold
   bool operator==(const ModelProfile&) const = default;
 };

@@ -159,6 +159,17 @@ void gemm(const GemmArgs& a) {
                "a bias and accumulation exclude each other");
 }
 
+void epilogue(const GemmArgs& a, const Epilogue& e) {
+  switch (e.kind) {
+    case core::EpilogueKind::gelu:
+      return activation(ActivationKind::gelu, a.c, e.out);
+    case core::EpilogueKind::gelu_backward:
+      return activation_backward(ActivationKind::gelu, e.x, a.c, e.out);
+    case core::EpilogueKind::column_sum:
+      return column_sum(a.a, e.out);
+  }
+}
+
 void norm(const NormArgs& a) {
   const auto [rows, cols, type] = std::tuple(a.x.rows, a.x.cols, a.x.dtype);
   const Call call("norm");

@@ -8,6 +8,8 @@
 namespace galvatron::kernels::checks {
 
 void gemm(const GemmArgs& args);
+/// What follows a product of these (checked) arguments.
+void epilogue(const GemmArgs& args, const Epilogue& epilogue);
 void norm(const NormArgs& args);
 void norm_backward(const NormBackwardArgs& args);
 void activation(ActivationKind kind, const TensorView& x, const TensorView& y);

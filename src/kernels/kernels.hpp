@@ -41,6 +41,14 @@ struct GemmArgs {
   TensorView workspace;
 };
 
+/// What follows a product c. gelu: out = gelu(c); c is kept. gelu_backward: out = gelu'(x) · c; what c holds
+/// afterwards is undefined. column_sum: out (A, 1 × columns) += Σ over the rows that a has in memory.
+/// No two operands of the two share memory, but for out = c of gelu_backward.
+struct Epilogue {
+  TensorView x, out;
+  core::EpilogueKind kind = core::EpilogueKind::gelu;
+};
+
 /// y = norm(x) · gamma + beta, row by row; stats (A, rows × 2) receives mean and 1/std (RMSNorm: 0 and
 /// 1/rms). beta may be absent.
 struct NormArgs {
@@ -125,11 +133,16 @@ struct AdamWArgs {
   int64_t step = 1;
 };
 
+class ProductChooser;
+
 class Kernels {
  public:
   virtual ~Kernels() = default;
 
   virtual void gemm(Stream&, const GemmArgs&) = 0;
+  /// A product and what follows it. A back end that has no kernel for the two plays them one after the other,
+  /// which is what the base does; one that has does not round c in between.
+  virtual void gemm_with(Stream&, const GemmArgs&, const Epilogue&);
   virtual void norm(Stream&, const NormArgs&) = 0;
   virtual void norm_backward(Stream&, const NormBackwardArgs&) = 0;
   /// y = f(x). swiglu: x has twice the columns of y, [gate | up].
@@ -166,6 +179,9 @@ class Kernels {
                    double gradient_scale) = 0;
   /// out (one f64) += Σ x² (A), summed in fp64 in a fixed order.
   virtual void sum_of_squares(Stream&, TensorView x, TensorView out) = 0;
+
+  /// What chooses the algorithms of products, before the first of them; null where there is no choice.
+  virtual ProductChooser* product_chooser() { return nullptr; }
 
   /// Bytes of workspace that a call with these shapes needs (views need no data). Pure per backend and thread
   /// count.

@@ -8,6 +8,7 @@
 #include "cost/profile.hpp"
 #include "device/host_window.hpp"
 #include "measure/budget.hpp"
+#include "program/epilogue.hpp"
 #include "program/memory.hpp"
 
 namespace galvatron::measure {
@@ -153,6 +154,20 @@ void LayerBench::play(std::span<const program::Phase> phases) {
   for (const auto phase : phases)
     for (const auto& step : program_.steps(phase))
       if (!cost::signature_of(program_, step).key.empty()) player_.play(addresses_, step);
+  stream_->synchronize();
+}
+
+void LayerBench::play_products() {
+  for (const auto phase : program::all_phases) {
+    const auto& steps = program_.steps(phase);
+    for (size_t at = 0; at < steps.size(); ++at) {
+      if (steps[at].kind != program::StepKind::gemm) continue;
+      if (const auto kind = program::epilogue_at(program_, steps, at))
+        player_.play(addresses_, steps[at], steps[at + 1], *kind);
+      else
+        player_.play(addresses_, steps[at]);
+    }
+  }
   stream_->synchronize();
 }
 

@@ -31,6 +31,8 @@ class LayerBench {
   void play(std::map<StepPoint, std::vector<double>>& times);
   /// Plays every compute step of some phases once, untimed.
   void play(std::span<const program::Phase> phases);
+  /// Plays every product once, together with its epilogue where it has one, untimed.
+  void play_products();
 
  private:
   void lay_out();

@@ -12,6 +12,7 @@
 #include "kernels/kernels.hpp"
 #include "measure/counters.hpp"
 #include "measure/device_facts.hpp"
+#include "measure/products.hpp"
 #include "measure/profile_report.hpp"
 
 namespace galvatron::measure {
@@ -20,6 +21,7 @@ namespace {
 // Shares of what is left of the budget when each part starts; interference takes the rest.
 constexpr double links_share = 0.2;
 constexpr double collectives_share = 0.3;
+constexpr double products_share = 0.1;
 constexpr double peaks_share = 0.1;
 constexpr double layers_share = 0.85;
 
@@ -58,6 +60,15 @@ class Parts {
     const auto done = measure_collectives(world_, device_, sets_, options_.collectives, budget_, hardware(),
                                           measured_.raw["collectives"]);
     end(done.measured, done.wanted, "points", done.kept);
+  }
+
+  /// Before anything is timed that multiplies.
+  void products(const Request& request) {
+    if (kernels_.product_chooser() == nullptr) return;
+    begin("products", products_share);
+    const auto done = measure_products(world_, device_, kernels_, request.layers,
+                                       options_.layers.memory_bytes, budget_, measured_.profile.model);
+    end(done.measured, done.wanted, "programs");
   }
 
   void peaks(core::DType dtype) {
@@ -155,6 +166,7 @@ void play(Parts& parts, const Request& request, ReserveMeter& meter, Outcome& ou
   parts.links();
   if (!stopped()) parts.collectives();
   meter.mark("message library");
+  if (!stopped()) parts.products(request);
   if (!stopped()) parts.peaks(request.dtype);
   if (!stopped()) parts.layers(request, outcome);
   if (!stopped()) parts.interference();

@@ -93,13 +93,18 @@ void Assembler::norm_rule(const Op& op, int64_t index, ValueId dy) {
 
 void Assembler::linear_rule(const Op& op, int64_t index, ValueId dy) {
   const auto x = op.inputs[0];
+  // The activation's backward then comes right behind the product that it takes (epilogue.hpp).
+  const auto producer = tape_.producer_of(x);
+  const bool follows_activation =
+      producer >= 0 && tape_.ops[static_cast<size_t>(producer)].kind == OpKind::activation;
   int64_t col = 0;
   for (size_t i = 0; i < op.weights.size(); i += 2) {
     const auto weight = weight_operand(op.weights[i]);
     const auto part = columns(dy, col, weight.rows);
     col += weight.rows;
     const auto dx = gradient_target(x, index);
-    push(Phase::backward, {StepKind::gemm, {part, weight, {}}, {whole(dx)}, GemmAttributes{}, {}});
+    const Step data{StepKind::gemm, {part, weight, {}}, {whole(dx)}, GemmAttributes{}, {}};
+    if (!follows_activation) push(Phase::backward, data);
     push(Phase::backward, {StepKind::gemm,
                            {part, whole(need(x)), {}},
                            {gradient_operand(op.weights[i])},
@@ -107,6 +112,7 @@ void Assembler::linear_rule(const Op& op, int64_t index, ValueId dy) {
                            {}});
     if (op.weights[i + 1].present())
       push(Phase::backward, {StepKind::column_sum, {part}, {gradient_operand(op.weights[i + 1])}, {}, {}});
+    if (follows_activation) push(Phase::backward, data);
     contribute(x, dx, index);
   }
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/errors.hpp"
+#include "program/epilogue.hpp"
 
 namespace galvatron::program {
 namespace {
@@ -20,17 +21,21 @@ struct Lifetime {
 
 std::vector<Lifetime> lifetimes_of(const Program& program, const std::vector<Step>& steps) {
   std::vector<Lifetime> lives(program.values.size());
+  const auto touch = [&](const Operand& operand, size_t at) {
+    if (!operand.present() || program.value(operand.value).storage != Storage::work) return;
+    auto& life = lives[static_cast<size_t>(operand.value)];
+    if (life.value == no_value) life = {operand.value, aligned(program.value(operand.value).bytes()), at, at};
+    life.last = at;
+  };
+  const auto touch_all = [&](const Step& step, size_t at) {
+    for (const auto& operand : step.reads) touch(operand, at);
+    for (const auto& operand : step.writes) touch(operand, at);
+    touch(step.workspace, at);
+  };
   for (size_t at = 0; at < steps.size(); ++at) {
-    auto touch = [&](const Operand& operand) {
-      if (!operand.present() || program.value(operand.value).storage != Storage::work) return;
-      auto& life = lives[static_cast<size_t>(operand.value)];
-      if (life.value == no_value)
-        life = {operand.value, aligned(program.value(operand.value).bytes()), at, at};
-      life.last = at;
-    };
-    for (const auto& operand : steps[at].reads) touch(operand);
-    for (const auto& operand : steps[at].writes) touch(operand);
-    touch(steps[at].workspace);
+    touch_all(steps[at], at);
+    if (epilogue_at(program, steps, at)) touch_all(steps[at + 1], at);
+    if (at > 0 && epilogue_at(program, steps, at - 1)) touch_all(steps[at - 1], at);
   }
   std::erase_if(lives, [](const Lifetime& life) { return life.value == no_value; });
   return lives;

@@ -27,6 +27,11 @@ kernels::GemmArgs gemm_args(const Step& step, const Resolver& view) {
   return args;
 }
 
+kernels::Epilogue epilogue_args(core::EpilogueKind kind, const Step& step, const Resolver& view) {
+  const bool reads_more = kind == core::EpilogueKind::gelu_backward;
+  return {reads_more ? view(step.reads[0]) : TensorView{}, view(step.writes[0]), kind};
+}
+
 kernels::NormArgs norm_args(const Step& step, const Resolver& view) {
   const auto& a = std::get<program::NormAttributes>(step.attributes);
   return {view(step.reads[0]),

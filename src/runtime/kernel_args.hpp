@@ -20,6 +20,8 @@ using Resolver = std::function<TensorView(const program::Operand&)>;
 TensorView shape_of(const program::Program& program, const program::Operand& operand);
 
 kernels::GemmArgs gemm_args(const program::Step& step, const Resolver& view);
+/// What `step` does with the product of the step before it.
+kernels::Epilogue epilogue_args(core::EpilogueKind kind, const program::Step& step, const Resolver& view);
 kernels::NormArgs norm_args(const program::Step& step, const Resolver& view);
 kernels::NormBackwardArgs norm_backward_args(const program::Step& step, const Resolver& view);
 kernels::RopeArgs rope_args(const program::Step& step, const Resolver& view);

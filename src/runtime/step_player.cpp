@@ -4,6 +4,7 @@
 
 #include "core/errors.hpp"
 #include "core/form.hpp"
+#include "program/epilogue.hpp"
 #include "runtime/kernel_args.hpp"
 
 namespace galvatron::runtime {
@@ -24,8 +25,16 @@ TraceSlice slice_of(const Step& step, double begin, double end) {
 void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section section) {
   const auto& steps = layer.program->steps(phase);
   auto begin = now();
-  for (const auto& step : steps) {
-    if (poison_ != nullptr) poison_->work(layer, steps, static_cast<size_t>(&step - steps.data()));
+  for (size_t at = 0; at < steps.size(); ++at) {
+    const auto& step = steps[at];
+    if (poison_ != nullptr) poison_->work(layer, steps, at);
+    if (const auto kind = program::epilogue_at(*layer.program, steps, at)) {
+      ++at;
+      if (poison_ != nullptr) poison_->work(layer, steps, at);
+      play(layer, step, steps[at], *kind);
+      progress_();
+      continue;
+    }
     if (step.kind != StepKind::collective && step.kind != StepKind::wait) {
       play(layer, step);
       progress_();
@@ -54,6 +63,12 @@ void StepPlayer::play(const LayerAddresses& layer, const Step& step) {
     optimize(layer, step);
   else
     compute(layer, step);
+}
+
+void StepPlayer::play(const LayerAddresses& layer, const Step& product, const Step& next,
+                      core::EpilogueKind kind) {
+  const Resolver view = [&](const program::Operand& operand) { return layer.view(operand); };
+  kernels_.gemm_with(stream_, gemm_args(product, view), epilogue_args(kind, next, view));
 }
 
 void StepPlayer::compute(const LayerAddresses& layer, const Step& step) {

@@ -40,6 +40,9 @@ class StepPlayer {
   void play(const LayerAddresses& layer, program::Phase phase, Section section);
   /// One compute step or collective.
   void play(const LayerAddresses& layer, const program::Step& step);
+  /// A product and the step that follows it, as one call.
+  void play(const LayerAddresses& layer, const program::Step& product, const program::Step& next,
+            core::EpilogueKind kind);
 
   /// Beside the programs: what a pipeline message brought, to where it is kept.
   void copy(device::TensorView from, device::TensorView to) { kernels_.copy(stream_, from, to); }

@@ -34,6 +34,26 @@ void read_counters(hid_t parent, cost::ModelProfile& model) {
     model.counters.push_back({layers[i], phases[i], events[i], values[i], plays[i]});
 }
 
+void write_products(hid_t parent, const core::ProductChoices& products) {
+  const auto group = h5::create_group(parent, "products");
+  h5::write_attribute(group.get(), "library", products.library);
+  h5::write_attribute(group.get(), "device", products.device);
+  const auto& rows = products.algorithms;
+  h5::write_column(group.get(), "product", texts(rows, [](const auto& row) { return row.first; }),
+                   "a matrix product: all that the choice depends on");
+  h5::write_column(group.get(), "algorithm", texts(rows, [](const auto& row) { return row.second; }),
+                   "the fastest for it: the library's own bytes in hex");
+}
+
+void read_products(hid_t parent, core::ProductChoices& products) {
+  if (!h5::has(parent, "products")) return;
+  const auto group = open_group(parent, "products");
+  products.library = h5::read_text_attribute(group.get(), "library");
+  products.device = h5::read_text_attribute(group.get(), "device");
+  products.algorithms =
+      joined(h5::read_texts(group.get(), "product"), h5::read_texts(group.get(), "algorithm"));
+}
+
 }  // namespace
 
 void write_model(hid_t file, const cost::ModelProfile& model) {
@@ -53,6 +73,7 @@ void write_model(hid_t file, const cost::ModelProfile& model) {
   write_curves(steps.get(), column<cost::Curve>(model.steps, [](const auto& step) { return step.second; }),
                "rows", "tokens, or samples for attention, or elements for flat buffers");
   write_counters(id, model);
+  write_products(id, model.products);
 }
 
 cost::ModelProfile read_model(hid_t file) {
@@ -70,6 +91,7 @@ cost::ModelProfile read_model(hid_t file) {
   const auto keys = h5::read_texts(steps.get(), "signature");
   model.steps = joined(keys, read_curves(steps.get(), keys.size()));
   read_counters(id, model);
+  read_products(id, model.products);
   return model;
 }
 

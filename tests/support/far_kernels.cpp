@@ -2,9 +2,12 @@
 // far addresses. Arguments are copied, as a launch copies them.
 
 #include <cstring>
+#include <set>
 #include <type_traits>
 #include <vector>
 
+#include "kernels/cuda/product.hpp"
+#include "kernels/product_chooser.hpp"
 #include "support/far_device.hpp"
 
 namespace galvatron::test {
@@ -22,7 +25,12 @@ class FarKernels final : public Kernels {
         cpu_(std::move(kernels)) {}
 
   void gemm(Stream& s, const GemmArgs& a) override {
+    choose(cuda::product_of(a).key);
     play(s, [=, this] { cpu_->gemm(*stream_, near(a)); });
+  }
+  void gemm_with(Stream& s, const GemmArgs& a, const Epilogue& e) override {
+    if (const auto product = cuda::product_of(a, e)) choose(product->key);
+    play(s, [=, this] { cpu_->gemm_with(*stream_, near(a), near(e)); });
   }
   void norm(Stream& s, const NormArgs& a) override {
     play(s, [=, this] { cpu_->norm(*stream_, near(a)); });
@@ -92,6 +100,7 @@ class FarKernels final : public Kernels {
   void sum_of_squares(Stream& s, TensorView x, TensorView out) override {
     play(s, [=, this] { cpu_->sum_of_squares(*stream_, near(x), near(out)); });
   }
+  ProductChooser* product_chooser() override { return &chooser_; }
   int64_t gemm_workspace_bytes(const GemmArgs& a) override { return cpu_->gemm_workspace_bytes(a); }
   int64_t norm_backward_workspace_bytes(const NormBackwardArgs& a) override {
     return cpu_->norm_backward_workspace_bytes(a);
@@ -117,12 +126,22 @@ class FarKernels final : public Kernels {
     }
     return args;
   }
+  /// As if a library offered three algorithms, of which the last is the fastest; all give the same bits.
+  void choose(const cuda::ProductKey& key) {
+    if (!chosen_.insert(key).second || chooser_.kept(cuda::text_of(key))) return;
+    std::vector<Algorithm> candidates(3);
+    for (size_t i = 0; i < candidates.size(); ++i) candidates[i].fill(static_cast<std::byte>(i + 1));
+    chooser_.choose(cuda::text_of(key), candidates,
+                    [](size_t i) { return 1.0 / static_cast<double>(i + 1); });
+  }
   void play(Stream& stream, std::function<void()> call) { give(stream, std::move(call)); }
 
   FarDevice& far_;
   std::unique_ptr<device::Device> host_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Kernels> cpu_;
+  ProductChooser chooser_{"a far library 1", "a far device"};
+  std::set<cuda::ProductKey> chosen_;
 };
 
 }  // namespace

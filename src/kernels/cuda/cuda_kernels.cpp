@@ -20,15 +20,22 @@ device::cuda::CudaDevice& activated(device::Device& device) {
 class CudaKernels final : public cuda::Dispatch {
  public:
   explicit CudaKernels(device::Device& device)
-      : scratch_(activated(device), cuda::scratch_bytes), used_(device::cuda::EventUse::order) {}
+      : scratch_(activated(device), cuda::scratch_bytes),
+        used_(device::cuda::EventUse::order),
+        products_(device.name()) {}
 
   int64_t gemm_workspace_bytes(const GemmArgs& args) override {
     return cuda::Products::workspace_bytes(args);
   }
 
+  ProductChooser* product_chooser() override { return &products_.chooser(); }
+
  private:
   cudaStream_t handle(Stream& stream) override { return device::cuda::native(stream); }
   void product(cudaStream_t stream, const GemmArgs& args) override { products_.run(stream, args); }
+  bool product_with(cudaStream_t stream, const GemmArgs& args, const Epilogue& epilogue) override {
+    return products_.run_with(stream, args, epilogue);
+  }
 
   cuda::Scratch take_scratch(cudaStream_t stream) override {
     GALV_CUDA(cudaStreamWaitEvent(stream, used_.get(), cudaEventWaitDefault));

@@ -1,5 +1,5 @@
-// One line per step: check, then queue. What is special: products with an empty inner dim are a fill, and
-// three steps borrow the scratch memory.
+// One line per step: check, then queue. What is special: products with an empty inner dim are a fill,
+// column sums beside a product are made aside and added, and four steps borrow the scratch memory.
 
 #include "kernels/cuda/dispatch.hpp"
 
@@ -20,6 +20,26 @@ void Dispatch::gemm(Stream& stream, const GemmArgs& args) {
   if (args.c.elements() == 0) return;
   if (inner_of(args) > 0) return product(handle(stream), args);
   if (args.write == Write::overwrite) gemm_by_tiles(handle(stream), args);
+}
+
+void Dispatch::gemm_with(Stream& stream, const GemmArgs& args, const Epilogue& epilogue) {
+  checks::gemm(args);
+  checks::workspace("gemm", args.workspace, gemm_workspace_bytes(args));
+  checks::epilogue(args, epilogue);
+  if (args.c.elements() == 0 || inner_of(args) == 0 || !in_one_pass(handle(stream), args, epilogue))
+    Kernels::gemm_with(stream, args, epilogue);
+}
+
+bool Dispatch::in_one_pass(cudaStream_t queue, const GemmArgs& args, const Epilogue& epilogue) {
+  if (epilogue.kind != core::EpilogueKind::column_sum) return product_with(queue, args, epilogue);
+  const auto scratch = take_scratch(queue);
+  const Epilogue sums{{},
+                      device::vector(scratch.data, epilogue.out.dtype, epilogue.out.cols),
+                      core::EpilogueKind::column_sum};
+  const bool done = sums.out.bytes() <= scratch.bytes && product_with(queue, args, sums);
+  if (done) cuda::add(queue, epilogue.out, sums.out, {}, epilogue.out);
+  give_back(queue);
+  return done;
 }
 
 void Dispatch::norm(Stream& stream, const NormArgs& args) {

@@ -9,6 +9,7 @@ namespace galvatron::kernels::cuda {
 class Dispatch : public Kernels {
  public:
   void gemm(Stream& stream, const GemmArgs& args) override;
+  void gemm_with(Stream& stream, const GemmArgs& args, const Epilogue& epilogue) override;
   void norm(Stream& stream, const NormArgs& args) override;
   void norm_backward(Stream& stream, const NormBackwardArgs& args) override;
   void activation(Stream& stream, ActivationKind kind, TensorView x, TensorView y) override;
@@ -41,9 +42,15 @@ class Dispatch : public Kernels {
   virtual cudaStream_t handle(Stream& stream) = 0;
   /// c is not empty, the inner dim neither.
   virtual void product(cudaStream_t stream, const GemmArgs& args) = 0;
+  /// The same with what follows it, in one pass; column sums replace what was there. False: there is no
+  /// kernel for that, and nothing was queued.
+  virtual bool product_with(cudaStream_t stream, const GemmArgs& args, const Epilogue& epilogue) = 0;
   /// The scratch memory, for work queued on `stream` until `give_back`.
   virtual Scratch take_scratch(cudaStream_t stream) = 0;
   virtual void give_back(cudaStream_t stream) = 0;
+
+ private:
+  bool in_one_pass(cudaStream_t queue, const GemmArgs& args, const Epilogue& epilogue);
 };
 
 }  // namespace galvatron::kernels::cuda

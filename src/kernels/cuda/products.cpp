@@ -1,24 +1,27 @@
 // cuBLASLt speaks of columns where this program speaks of rows: a matrix of rows is the transposed one of
 // columns at the same place. So cᵀ = op(b)ᵀ · op(a)ᵀ is asked for, with b as its first operand, and a bias
-// per column of c is one per row of cᵀ, as its epilogue wants it. fp32 stays fp32 (no TF32), and parts of a
-// sum are only ever added in fp32.
+// per column of c is one per row of cᵀ, as its epilogue wants it; what it calls B's bias gradient is the
+// column sums of a. fp32 stays fp32 (no TF32), and parts of a sum are only ever added in fp32. Its GELU is
+// the tanh form, as that of formulas.cuh.
 
 #include "kernels/cuda/products.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <source_location>
 #include <string>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
+#include "device/cuda/check.hpp"
+#include "device/cuda/handles.hpp"
 #include "kernels/cuda/steps.hpp"
 
 namespace galvatron::kernels::cuda {
 namespace {
 
-constexpr int64_t most_workspace = 32 << 20;
-constexpr int64_t least_workspace = 64 << 10;
-constexpr int64_t alignment = 256;  // of the workspace, and what an address needs at most
+constexpr int64_t workspace_alignment = 256;
 
 void check(cublasStatus_t status, const std::string& call,
            const std::source_location& where = std::source_location::current()) {
@@ -41,16 +44,6 @@ cudaDataType_t type_of(core::DType type) {
   }
 }
 
-uint32_t alignment_of(const void* data) {
-  const auto address = reinterpret_cast<uintptr_t>(data) | alignment;
-  return static_cast<uint32_t>(address & ~(address - 1));  // the lowest bit
-}
-
-/// A single row's stride is never used, but must not be less than its length.
-int64_t stride_of(const TensorView& view) {
-  return view.rows > 1 ? view.row_stride : std::max(view.row_stride, view.cols);
-}
-
 template <class Value>
 void set(cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t attribute, const Value& value) {
   check(cublasLtMatmulDescSetAttribute(product, attribute, &value, sizeof(value)),
@@ -68,39 +61,55 @@ cublasOperation_t operation_of(Transpose transpose) {
   return transpose == Transpose::yes ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
+cublasLtEpilogue_t epilogue_of(ProductEpilogue epilogue) {
+  switch (epilogue) {
+    case ProductEpilogue::none:
+      return CUBLASLT_EPILOGUE_DEFAULT;
+    case ProductEpilogue::bias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case ProductEpilogue::gelu:
+      return CUBLASLT_EPILOGUE_GELU_AUX;
+    case ProductEpilogue::bias_gelu:
+      return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    case ProductEpilogue::gelu_backward:
+      return CUBLASLT_EPILOGUE_DGELU;
+    case ProductEpilogue::column_sum:
+      return CUBLASLT_EPILOGUE_BGRADB;
+  }
+  throw core::InternalError("kernels: an epilogue without a name");
+}
+
+/// Of a call, not of a choice: where the epilogue's other operands are.
+void set_places(cublasLtMatmulDesc_t descriptor, const Product& product) {
+  if (product.vector.present())
+    set(descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<void*>(product.vector.data));
+  if (product.aside.present())
+    set(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, static_cast<void*>(product.aside.data));
+}
+
 }  // namespace
 
-Products::Products() {
+Products::Products(const std::string& device)
+    : chooser_(core::format("cuBLASLt {}", cublasLtGetVersion()), device) {
   cublasLtHandle_t handle = nullptr;
   check(cublasLtCreate(&handle), "cublasLtCreate");
   handle_.reset(handle);
 }
 
 int64_t Products::workspace_bytes(const GemmArgs& args) {
-  const auto inner = args.transpose_a == Transpose::yes ? args.a.rows : args.a.cols;
-  if (args.c.elements() == 0 || inner == 0) return 0;
-  const auto partial_sums = 16 * args.c.elements() * static_cast<int64_t>(sizeof(float));
-  return std::clamp(partial_sums, least_workspace, most_workspace) + alignment;
+  const auto bytes = product_workspace_bytes(product_of(args).key);
+  return bytes == 0 ? 0 : bytes + workspace_alignment;
 }
 
-Products::Key Products::key_of(const GemmArgs& args) {
-  Key key{};
-  key.m = args.c.rows;
-  key.n = args.c.cols;
-  key.k = args.transpose_a == Transpose::yes ? args.a.rows : args.a.cols;
-  key.stride_a = stride_of(args.a);
-  key.stride_b = stride_of(args.b);
-  key.stride_c = stride_of(args.c);
-  key.type = args.a.dtype;
-  key.type_c = args.c.dtype;
-  key.transpose_a = args.transpose_a;
-  key.transpose_b = args.transpose_b;
-  key.write = args.write;
-  key.align_a = alignment_of(args.a.data);
-  key.align_b = alignment_of(args.b.data);
-  key.align_c = alignment_of(args.c.data);
-  key.align_bias = args.bias.present() ? alignment_of(args.bias.data) : 0;
-  return key;
+Products::Owned<cublasLtMatmulDesc_t> Products::descriptor_of(const ProductKey& key) {
+  cublasLtMatmulDesc_t made = nullptr;
+  check(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
+  Owned<cublasLtMatmulDesc_t> descriptor(made);
+  set(made, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(key.transpose_b));
+  set(made, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(key.transpose_a));
+  set(made, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(key.epilogue));
+  if (key.stride_aside > 0) set(made, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, key.stride_aside);
+  return descriptor;
 }
 
 Products::Owned<cublasLtMatrixLayout_t> Products::layout_of(const TensorView& view) {
@@ -111,42 +120,108 @@ Products::Owned<cublasLtMatrixLayout_t> Products::layout_of(const TensorView& vi
   return Owned<cublasLtMatrixLayout_t>(layout);
 }
 
-Products::Choice Products::choose(const Key& key, const GemmArgs& args) const {
-  Choice choice;
-  cublasLtMatmulDesc_t product = nullptr;
-  check(cublasLtMatmulDescCreate(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
-  choice.product.reset(product);
-  set(product, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(key.transpose_b));
-  set(product, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(key.transpose_a));
-  if (args.bias.present()) {
-    set(product, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(args.bias.data));
-  }
-  choice.a = layout_of(args.a);
-  choice.b = layout_of(args.b);
-  choice.c = layout_of(args.c);
+Products::Owned<cublasLtMatmulPreference_t> Products::preference_of(const ProductKey& key) {
   cublasLtMatmulPreference_t made = nullptr;
   check(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
-  const Owned<cublasLtMatmulPreference_t> preference(made);
-  set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-      static_cast<uint64_t>(workspace_bytes(args) - alignment));
+  Owned<cublasLtMatmulPreference_t> preference(made);
+  set(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<uint64_t>(product_workspace_bytes(key)));
   set(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
   set(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key.align_b);
   set(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key.align_a);
-  set(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key.align_c);
-  // A bias has no attribute of its own; the epilogue must not load more at once than both allow.
-  const auto align_d = key.align_bias > 0 ? std::min(key.align_c, key.align_bias) : key.align_c;
+  set(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key.align_out);
+  // An epilogue's operands have no attribute of their own; it must not load more at once than all allow.
+  auto align_d = key.align_out;
+  for (const auto other : {key.align_aside, key.align_vector})
+    if (other > 0) align_d = std::min(align_d, other);
   set(made, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, align_d);
-  cublasLtMatmulHeuristicResult_t result{};
+  return preference;
+}
+
+std::vector<Algorithm> Products::candidates_for(const Choice& choice, const ProductKey& key,
+                                                int64_t wanted) const {
+  const auto preference = preference_of(key);
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(wanted));
   int count = 0;
-  const auto status =
-      cublasLtMatmulAlgoGetHeuristic(handle_.get(), product, choice.b.get(), choice.a.get(), choice.c.get(),
-                                     choice.c.get(), made, 1, &result, &count);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return choice;
+  const auto status = cublasLtMatmulAlgoGetHeuristic(
+      handle_.get(), choice.product.get(), choice.b.get(), choice.a.get(), choice.out.get(), choice.out.get(),
+      preference.get(), static_cast<int>(wanted), results.data(), &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
   check(status, "cublasLtMatmulAlgoGetHeuristic");
-  choice.found = count > 0 && result.state == CUBLAS_STATUS_SUCCESS;
-  choice.algorithm = result.algo;
+  std::vector<Algorithm> candidates;
+  for (int i = 0; i < count; ++i)
+    if (const auto& result = results[static_cast<size_t>(i)]; result.state == CUBLAS_STATUS_SUCCESS)
+      candidates.push_back(std::bit_cast<Algorithm>(result.algo));
+  return candidates;
+}
+
+bool Products::can_run(const Choice& choice, const ProductKey& key, const Algorithm& algorithm) const {
+  const auto algo = std::bit_cast<cublasLtMatmulAlgo_t>(algorithm);
+  cublasLtMatmulHeuristicResult_t result{};
+  const auto status =
+      cublasLtMatmulAlgoCheck(handle_.get(), choice.product.get(), choice.b.get(), choice.a.get(),
+                              choice.out.get(), choice.out.get(), &algo, &result);
+  return status == CUBLAS_STATUS_SUCCESS &&
+         result.workspaceSize <= static_cast<size_t>(product_workspace_bytes(key));
+}
+
+double Products::seconds_of(cudaStream_t stream, const Product& product, const Choice& choice) const {
+  constexpr int plays = 5;
+  const device::cuda::EventHandle begin(device::cuda::EventUse::time), end(device::cuda::EventUse::time);
+  // The first one loads the code.
+  if (launch(stream, product, choice) != CUBLAS_STATUS_SUCCESS)
+    return std::numeric_limits<double>::infinity();
+  GALV_CUDA(cudaEventRecord(begin.get(), stream));
+  for (int i = 0; i < plays; ++i) check(launch(stream, product, choice), "cublasLtMatmul");
+  GALV_CUDA(cudaEventRecord(end.get(), stream));
+  GALV_CUDA(cudaEventSynchronize(end.get()));
+  float milliseconds = 0;
+  GALV_CUDA(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()));
+  return static_cast<double>(milliseconds) * 1e-3 / plays;
+}
+
+Products::Choice Products::choose(cudaStream_t stream, const Product& product) {
+  const auto& key = product.key;
+  Choice choice;
+  choice.product = descriptor_of(key);
+  set_places(choice.product.get(), product);
+  choice.a = layout_of(product.a);
+  choice.b = layout_of(product.b);
+  choice.out = layout_of(product.out);
+  const auto take = [&](const Algorithm& algorithm) {
+    choice.algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(algorithm);
+    choice.found = true;
+  };
+  const auto name = text_of(key);
+  if (const auto kept = chooser_.kept(name); kept && can_run(choice, key, *kept)) {
+    take(*kept);
+    return choice;
+  }
+  const auto candidates = candidates_for(choice, key, chooser_.wanted());
+  if (candidates.empty()) return choice;
+  take(candidates[chooser_.choose(name, candidates, [&](size_t i) {
+    take(candidates[i]);
+    return seconds_of(stream, product, choice);
+  })]);
   return choice;
+}
+
+Products::Choice& Products::choice_of(cudaStream_t stream, const Product& product) {
+  auto found = choices_.find(product.key);
+  if (found == choices_.end()) found = choices_.emplace(product.key, choose(stream, product)).first;
+  return found->second;
+}
+
+cublasStatus_t Products::launch(cudaStream_t stream, const Product& product, const Choice& choice) const {
+  set_places(choice.product.get(), product);
+  const auto begin = reinterpret_cast<uintptr_t>(product.workspace.data);
+  const auto aligned = (begin + workspace_alignment - 1) / workspace_alignment * workspace_alignment;
+  const float one = 1.0F;
+  const float kept = product.key.write == Write::accumulate ? 1.0F : 0.0F;
+  return cublasLtMatmul(handle_.get(), choice.product.get(), &one, product.b.data, choice.b.get(),
+                        product.a.data, choice.a.get(), &kept, product.out.data, choice.out.get(),
+                        product.out.data, choice.out.get(), &choice.algorithm,
+                        reinterpret_cast<void*>(aligned),
+                        static_cast<size_t>(product_workspace_bytes(product.key)), stream);
 }
 
 void Products::run(cudaStream_t stream, const GemmArgs& args) {
@@ -158,24 +233,22 @@ void Products::run(cudaStream_t stream, const GemmArgs& args) {
     sum.write = Write::accumulate;
     return run(stream, sum);
   }
-  const auto key = key_of(args);
-  auto found = choices_.find(key);
-  if (found == choices_.end()) found = choices_.emplace(key, choose(key, args)).first;
-  const auto& choice = found->second;
+  const auto product = product_of(args);
+  const auto& choice = choice_of(stream, product);
   if (!choice.found) return gemm_by_tiles(stream, args);
-  if (args.bias.present()) {
-    set(choice.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(args.bias.data));
-  }
-  const auto begin = reinterpret_cast<uintptr_t>(args.workspace.data);
-  const auto aligned = (begin + alignment - 1) / alignment * alignment;
-  const auto room = workspace_bytes(args) - alignment;
-  const float one = 1.0F;
-  const float kept = args.write == Write::accumulate ? 1.0F : 0.0F;
-  check(
-      cublasLtMatmul(handle_.get(), choice.product.get(), &one, args.b.data, choice.b.get(), args.a.data,
-                     choice.a.get(), &kept, args.c.data, choice.c.get(), args.c.data, choice.c.get(),
-                     &choice.algorithm, reinterpret_cast<void*>(aligned), static_cast<size_t>(room), stream),
-      "cublasLtMatmul");
+  check(launch(stream, product, choice), "cublasLtMatmul");
+}
+
+bool Products::run_with(cudaStream_t stream, const GemmArgs& args, const Epilogue& epilogue) {
+  const auto product = product_of(args, epilogue);
+  if (!product) return false;
+  auto& choice = choice_of(stream, *product);
+  if (!choice.found) return false;
+  // The heuristic does not know whether the result is added to.
+  const auto status = launch(stream, *product, choice);
+  choice.found = status != CUBLAS_STATUS_NOT_SUPPORTED;
+  if (choice.found) check(status, "cublasLtMatmul");
+  return choice.found;
 }
 
 }  // namespace galvatron::kernels::cuda

@@ -1,37 +1,38 @@
 #pragma once
-// Products by cuBLASLt. What it chose for a shape is kept, so that a step asks it once.
+// Products by cuBLASLt. What was chosen for a product is kept, so that a step asks once. Which product a call
+// is, is decided in product.cpp; which of the library's algorithms makes it, by ProductChooser.
 
 #include <cublasLt.h>
 
-#include <compare>
 #include <map>
 #include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
 
-#include "kernels/kernels.hpp"
+#include "kernels/cuda/product.hpp"
+#include "kernels/product_chooser.hpp"
 
 namespace galvatron::kernels::cuda {
 
 class Products {
  public:
-  /// On the current device.
-  Products();
+  /// On the current device, which is of the kind `device`.
+  explicit Products(const std::string& device);
 
   /// c is not empty, the inner dim neither. Falls back to gemm_by_tiles where cuBLASLt has nothing.
   void run(cudaStream_t stream, const GemmArgs& args);
 
-  /// Room for sixteen partial sums of c, at most 32 MiB. The same for a product with or without data.
+  /// The same with what follows it in one pass. False: cuBLASLt has nothing for it, and nothing was queued.
+  bool run_with(cudaStream_t stream, const GemmArgs& args, const Epilogue& epilogue);
+
+  /// The same for a product with or without data.
   static int64_t workspace_bytes(const GemmArgs& args);
 
+  /// Where it measures, the first call of a product runs several times: a sum then adds more than once.
+  ProductChooser& chooser() { return chooser_; }
+
  private:
-  /// Everything that the choice of an algorithm depends on. Alignments are those of the addresses, in bytes.
-  struct Key {
-    int64_t m, n, k, stride_a, stride_b, stride_c;
-    core::DType type, type_c;
-    Transpose transpose_a, transpose_b;
-    Write write;
-    uint32_t align_a, align_b, align_c, align_bias;  ///< the last is 0 without bias
-    auto operator<=>(const Key&) const = default;
-  };
   struct Destroy {
     void operator()(cublasLtHandle_t handle) const { cublasLtDestroy(handle); }
     void operator()(cublasLtMatmulDesc_t descriptor) const { cublasLtMatmulDescDestroy(descriptor); }
@@ -45,17 +46,24 @@ class Products {
 
   struct Choice {
     Owned<cublasLtMatmulDesc_t> product;
-    Owned<cublasLtMatrixLayout_t> a, b, c;
+    Owned<cublasLtMatrixLayout_t> a, b, out;
     cublasLtMatmulAlgo_t algorithm{};
     bool found = false;
   };
 
-  static Key key_of(const GemmArgs& args);
+  static Owned<cublasLtMatmulDesc_t> descriptor_of(const ProductKey& key);
   static Owned<cublasLtMatrixLayout_t> layout_of(const TensorView& view);
-  Choice choose(const Key& key, const GemmArgs& args) const;
+  static Owned<cublasLtMatmulPreference_t> preference_of(const ProductKey& key);
+  Choice choose(cudaStream_t stream, const Product& product);
+  Choice& choice_of(cudaStream_t stream, const Product& product);
+  std::vector<Algorithm> candidates_for(const Choice& choice, const ProductKey& key, int64_t wanted) const;
+  bool can_run(const Choice& choice, const ProductKey& key, const Algorithm& algorithm) const;
+  double seconds_of(cudaStream_t stream, const Product& product, const Choice& choice) const;
+  cublasStatus_t launch(cudaStream_t stream, const Product& product, const Choice& choice) const;
 
   Owned<cublasLtHandle_t> handle_;
-  std::map<Key, Choice> choices_;
+  ProductChooser chooser_;
+  std::map<ProductKey, Choice> choices_;
 };
 
 }  // namespace galvatron::kernels::cuda

@@ -12,6 +12,7 @@ struct StepRow {
 
 constexpr StepRow steps[] = {
     {"gemm", gemm_cases},
+    {"epilogue", epilogue_cases},
     {"add", add_cases},
     {"column_sum and sum_of_squares", column_sum_cases},
     {"embedding", embedding_cases},

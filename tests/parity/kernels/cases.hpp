@@ -16,12 +16,15 @@ struct Case {
   /// Bound of |fp32 − fp64| relative to the result's largest magnitude. The default leaves a factor of about
   /// ten over the rounding of sums of a few hundred terms. Results of 16 bits get one rounding more.
   double tolerance = 2e-6;
+  /// Errors of values that are rounded to 16 bits on the way to a result, in roundings of that result.
+  double more_roundings = 0;
 };
 
 std::vector<Case> all_cases();
 std::vector<Case> cases_but_attention();
 
 std::vector<Case> gemm_cases();
+std::vector<Case> epilogue_cases();
 std::vector<Case> add_cases();
 std::vector<Case> column_sum_cases();
 std::vector<Case> embedding_cases();
