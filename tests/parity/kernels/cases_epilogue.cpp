@@ -60,10 +60,12 @@ void run_column_sum(Workbench& w, const EpilogueCase& c) {
 
 std::vector<Case> epilogue_cases() {
   std::vector<Case> cases;
+  // The derivative has a zero: a single value near it is smaller than what it is the sum of.
+  constexpr double tolerance = 5e-6;
   const auto put = [&](const std::string& name, void (*play_case)(Workbench&, const EpilogueCase&),
                        const EpilogueCase& c, double more_roundings) {
     cases.push_back({core::format("gemm_{}_{}x{}x{}_gap{}", name, c.m, c.n, c.k, c.gap),
-                     [play_case, c](Workbench& w) { play_case(w, c); }, 2e-6, more_roundings});
+                     [play_case, c](Workbench& w) { play_case(w, c); }, tolerance, more_roundings});
   };
   for (const auto& [m, n, k] :
        {std::array<int64_t, 3>{1, 1, 1}, {3, 5, 7}, {37, 40, 65}, {128, 96, 64}, {8, 8, 0}}) {
