@@ -1,12 +1,10 @@
 // Pieces of many rows: the blocks are byte for byte those of the rows one by one, whichever way it is
-// written, and comes back into pieces of any kind.
+// written, and come back into pieces of any kind.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
-#include <iterator>
-#include <limits>
 
+#include "core/format.hpp"
 #include "mpi/store/support.hpp"
 #include "store/checkpoint.hpp"
 #include "store/sealed_file.hpp"
@@ -45,14 +43,18 @@ Held columns_of(Job& job, const std::vector<TensorInfo>& tensors, uint64_t salt)
   return held;
 }
 
-/// From the first block on: tensors and the block table. Before them HDF5 notes the time.
+/// All blocks, each behind its place in the file. What HDF5 writes between them knows the time.
 std::string blocks_of_file(const std::filesystem::path& path) {
-  int64_t begin = std::numeric_limits<int64_t>::max();
-  for (const auto& run : open_sealed(path, SealedKind::checkpoint).runs)
-    begin = std::min(begin, run.first.address);
   std::ifstream file(path, std::ios::binary);
-  file.seekg(begin);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  for (const auto& run : open_sealed(path, SealedKind::checkpoint).runs)
+    for (int64_t time = 0; time < run.times; ++time) {
+      const auto row = run.row(time);
+      std::string bytes(static_cast<size_t>(row.bytes), ' ');
+      file.seekg(row.address).read(bytes.data(), row.bytes);
+      text += core::format("{} {} {}:", row.address, row.bytes, row.writer) + bytes;
+    }
+  return text;
 }
 
 TEST(Pieces, OfManyRowsGiveTheBlocksOfTheRowsOneByOne) {
