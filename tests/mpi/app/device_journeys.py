@@ -41,8 +41,9 @@ def verbs(j):
     j.run(2, run, verb="run", texts=["device: far", "peak_bytes=", "Trials", "staging  ", "peer access  ",
                                            "profile: products: [1-9]", "products: algorithms of [1-9][0-9]* from"])
     j.run(2, run, verb="profile", texts=["used again"])
-    train = run + ["train.steps=9", "plan.file=" + j.out("run/plan.toml"), "--overwrite"]
-    j.run(2, train, texts=["products: algorithms of [1-9][0-9]* from .*profile.h5"])
+    again = ["--out", j.out("again"), CUDA, "train.steps=9"] + [f"{what}={j.out('run')}/{file}" for what, file in (
+        ("plan.file", "plan.toml"), ("profile.file", "profile.h5"))]
+    j.run(2, again, texts=["products: algorithms of [1-9][0-9]* from .*profile.h5"])
     j.run(2, run, verb="eval", texts=[" loss="])
     j.run(2, run + ["--prompt", "The", "--tokens", "5"], verb="generate", texts=["tokens=5"])
     j.run(2, [CUDA], verb="selftest", texts=["wrong=0"], deck="parallel")
