@@ -378,7 +378,7 @@ def generation(j):
 
 
 def memory(j):
-    """The fullest process holds at most 2 % more than was predicted, and at most 3 % less; with tp at most 5 % less: what a
+    """The fullest process holds at most 2 % more than was predicted, and at most 4 % less; with tp at most 8 % less: what a
     save needs is counted as if all of it were held when most else is, and its windows as if they were full."""
     model = ["model.layers=4", "model.hidden=512", "model.heads=8", "model.ffn=2048", "data.format=synthetic",
              "train.steps=3", "train.warmup=1", "search.batch=[8]", "checkpoint.every=0"]
@@ -389,7 +389,7 @@ def memory(j):
                      [f"plan.{key}" for key in plan], verb="run")
         found = re.search(r" peak_bytes=(\d+) predicted_peak_bytes=(\d+)", text)
         peak, predicted = map(int, found.groups()) if found else (1, 0)
-        if not 0.98 <= predicted / peak <= (1.05 if name in ("tp", "3d") else 1.03):
+        if not 0.98 <= predicted / peak <= (1.08 if name in ("tp", "3d") else 1.04):
             j.problems.append(f"{name}: predicted {predicted / 2**20:.1f} MiB, the fullest process held {peak / 2**20:.1f}")
 
 
