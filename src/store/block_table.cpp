@@ -51,8 +51,7 @@ void read_windows(const File& file, const TablePlace& table,
   std::vector<BlockRow> window;
   for (int64_t done = 0; done < table.rows; done += window_rows) {
     window.resize(static_cast<size_t>(std::min(window_rows, table.rows - done)));
-    file.read(table.address + done * static_cast<int64_t>(sizeof(BlockRow)),
-              std::as_writable_bytes(std::span(window)));
+    file.read(table.address_of(done), std::as_writable_bytes(std::span(window)));
     see(window);
   }
 }
@@ -89,8 +88,7 @@ uint64_t RowHashes::of(int64_t index) {
     page.number = -1;
     const auto first = number * page_rows;
     std::vector<BlockRow> rows(static_cast<size_t>(std::min(page_rows, table_.rows - first)));
-    file_.read(table_.address + first * static_cast<int64_t>(sizeof(BlockRow)),
-               std::as_writable_bytes(std::span(rows)));
+    file_.read(table_.address_of(first), std::as_writable_bytes(std::span(rows)));
     page.hashes.clear();
     for (const auto& row : rows) page.hashes.push_back(row.hash);
     page.number = number;

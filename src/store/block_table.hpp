@@ -35,7 +35,8 @@ struct TablePlace {
   int64_t address = 0;
   int64_t rows = 0;
 
-  int64_t bytes() const { return rows * static_cast<int64_t>(sizeof(BlockRow)); }
+  int64_t address_of(int64_t row) const { return address + row * static_cast<int64_t>(sizeof(BlockRow)); }
+  int64_t bytes() const { return address_of(rows) - address; }
 };
 
 /// Rows behind one another in the table that differ by the same step of offset and address.

@@ -150,15 +150,12 @@ void verify_checkpoint(const std::filesystem::path& path) {
 void verify_share(const std::filesystem::path& path, int64_t share, int64_t shares) {
   const auto sealed = open_sealed(path, SealedKind::checkpoint);
   name_file(path, [&] {
-    BlockWalk blocks(sealed.runs);
-    RowHashes hashes(sealed.file, sealed.table);
+    SealedRows rows(sealed);
     for (int64_t number = 0;; ++number) {
-      auto block = blocks.next();
-      if (!block) break;
-      if (number % shares != share) continue;
-      auto row = *block;
-      row.hash = hashes.of(blocks.index());
-      if (row_is_whole(sealed.file, row)) continue;
+      const auto found = rows.next();
+      if (!found) break;
+      const auto& row = *found;
+      if (number % shares != share || row_is_whole(sealed.file, row)) continue;
       const auto tensors = tensors_in(path);
       const auto known = row.tensor >= 0 && row.tensor < static_cast<int64_t>(tensors.size());
       refuse("damaged: " + block_text(row, known ? tensors[static_cast<size_t>(row.tensor)].name : "?"));

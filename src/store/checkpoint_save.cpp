@@ -61,8 +61,7 @@ class Save {
   /// The part of the block table that this rank writes.
   TablePlace table(int rank) const {
     const auto first = first_row_[static_cast<size_t>(rank)];
-    const TablePlace before{layout_.table, first};
-    return {layout_.table + before.bytes(), first_row_[static_cast<size_t>(rank) + 1] - first};
+    return {TablePlace{layout_.table}.address_of(first), first_row_[static_cast<size_t>(rank) + 1] - first};
   }
   File open_written(File::Mode mode) const;
   void read_back() const;
@@ -156,12 +155,13 @@ File Save::open_written(File::Mode mode) const {
 /// Calls `write(address, bytes)` for every block of this rank, and with every window of their rows.
 template <class Write>
 void Save::write_blocks(const Write& write) const {
-  auto place = table(world_.rank());
+  const auto place = table(world_.rank());
+  int64_t written = 0;
   std::vector<BlockRow> window;
   const auto write_window = [&] {
     if (window.empty()) return;
-    write(place.address, std::as_bytes(std::span(window)));
-    place.address += TablePlace{0, static_cast<int64_t>(window.size())}.bytes();
+    write(place.address_of(written), std::as_bytes(std::span(window)));
+    written += static_cast<int64_t>(window.size());
     window.clear();
   };
   auto rows = rows_of(world_.rank());

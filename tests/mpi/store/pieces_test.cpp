@@ -47,13 +47,11 @@ Held columns_of(Job& job, const std::vector<TensorInfo>& tensors, uint64_t salt)
 std::string blocks_of_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
-  for (const auto& run : open_sealed(path, SealedKind::checkpoint).runs)
-    for (int64_t time = 0; time < run.times; ++time) {
-      const auto row = run.row(time);
-      std::string bytes(static_cast<size_t>(row.bytes), ' ');
-      file.seekg(row.address).read(bytes.data(), row.bytes);
-      text += core::format("{} {} {}:", row.address, row.bytes, row.writer) + bytes;
-    }
+  for (const auto& row : test::rows_in(path)) {
+    std::string bytes(static_cast<size_t>(row.bytes), ' ');
+    file.seekg(row.address).read(bytes.data(), row.bytes);
+    text += core::format("{} {} {}:", row.address, row.bytes, row.writer) + bytes;
+  }
   return text;
 }
 
