@@ -19,6 +19,7 @@
 #include "store/checkpoint_schema.hpp"
 #include "store/file.hpp"
 #include "store/parallel_file.hpp"
+#include "store/portions.hpp"
 #include "store/sealed_file.hpp"
 
 namespace galvatron::store {
@@ -164,6 +165,8 @@ void Save::write_blocks(const Write& write) const {
     written += static_cast<int64_t>(window.size());
     window.clear();
   };
+  Portions portions;
+  say("write");
   auto rows = rows_of(world_.rank());
   while (auto row = rows.next()) {
     const auto stretch = pieces_[rows.slab()].stretch(rows.time());
@@ -174,7 +177,7 @@ void Save::write_blocks(const Write& write) const {
     write(row->address, bytes);
     window.push_back(*row);
     if (static_cast<int64_t>(window.size()) == window_rows) write_window();
-    say("write");
+    if (portions.complete(row->bytes)) say("write");
   }
   write_window();
 }
@@ -182,11 +185,13 @@ void Save::write_blocks(const Write& write) const {
 void Save::write() {
   world_.agree("write a checkpoint", [&] {
     const auto file = open_written(File::Mode::update);
+    // The disk works while the next block is hashed.
+    SyncAhead ahead(file);
     write_blocks([&](int64_t address, std::span<const std::byte> bytes) {
       file.write(address, bytes);
-      // The disk works while the next block is hashed.
-      file.begin_sync(address, static_cast<int64_t>(bytes.size()));
+      ahead.written(address, static_cast<int64_t>(bytes.size()));
     });
+    ahead.begin();
   });
 }
 
@@ -262,10 +267,12 @@ void Save::read_back() const {
       throw DiskError(error.what());
     }
   }
+  Portions portions;
+  say("read back");
   auto expected = rows_of(writer);
   read_windows(file, table(writer), [&](std::span<const BlockRow> found) {
     for (const auto& row : found) {
-      say("read back");
+      if (portions.complete(row.bytes)) say("read back");
       const auto wanted = expected.next();
       GALV_ASSERT(wanted.has_value(), writer);
       if (row.address != wanted->address || row.bytes != wanted->bytes || !row_is_whole(file, row))
