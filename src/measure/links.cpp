@@ -54,8 +54,10 @@ class Survey {
     coverage().rounds = static_cast<int64_t>(loaded_.size());
     coverage().wanted_bytes = sizes_.back();
     cut(isolated_, options_.most_links / 2);
-    const double total = budget_.left();
-    if (total <= 0) return std::move(map_);
+    const double left = budget_.left();
+    if (budget_.stopped()) return std::move(map_);
+    // On a loaded machine the time may be over before it began.
+    const double total = std::max(left, shortest_direction);
     look(total);
     const double keep = (1.0 - isolated_share) * std::max(budget_.left(), 0.0);
     const auto played = play(isolated_, Pass::isolated, keep);

@@ -105,14 +105,14 @@ class Parts {
   std::string counters_missing() const { return counters_->missing(); }
 
  private:
-  /// What an earlier start covered of a part when it had its time: all of it, or what the budget allowed. A
-  /// stop cuts short the last part that there is.
+  /// What an earlier start covered of a part when it had its time: all of it, or what the budget allowed, if
+  /// that was anything. A stop cuts short the last part that there is.
   const Coverage* finished(const std::string& part) const {
     const auto found =
         std::find_if(earlier_.begin(), earlier_.end(), [&](const Coverage& c) { return c.phase == part; });
     if (found == earlier_.end()) return nullptr;
-    const bool whole = found->done == found->wanted || earlier_complete_ || found + 1 != earlier_.end();
-    return whole ? &*found : nullptr;
+    const bool had_its_time = found->done > 0 && (earlier_complete_ || found + 1 != earlier_.end());
+    return had_its_time || found->done == found->wanted ? &*found : nullptr;
   }
 
   void begin(const std::string& part, double share) {

@@ -204,6 +204,23 @@ TEST(Profile, AStoppedOneIsContinued) {
     }
 }
 
+TEST(Profile, LinksWithoutTimeAreMeasuredOnceAndMadeUpWhereTheyAreMissing) {
+  Bench bench;
+  if (bench.world->size() == 1) GTEST_SKIP() << "one rank has no links";
+  const auto request = small_request();
+  auto none = bench.measure(request, small_options(0));
+  EXPECT_FALSE(none.measured.profile.hardware.links.empty()) << "without any link nothing can be priced";
+  none.measured.profile.hardware.links.clear();
+  auto& coverage = none.measured.profile.coverage;
+  ASSERT_EQ(coverage.front().phase, "links");
+  coverage.front().done = 0;
+  // Another model, as a profile that fits is used as it is.
+  auto other = request;
+  other.layers.erase(other.layers.begin());
+  const auto later = bench.measure(other, small_options(2), std::move(none.measured));
+  EXPECT_FALSE(later.measured.profile.hardware.links.empty()) << "kept as covered, though nothing was";
+}
+
 TEST(Profile, AnotherModelOnTheSameHostsMeasuresOnlyItsOwnSteps) {
   Bench bench;
   auto request = small_request();
