@@ -55,7 +55,7 @@ class Survey {
     coverage().wanted_bytes = sizes_.back();
     cut(isolated_, options_.most_links / 2);
     const double left = budget_.left();
-    if (budget_.stopped()) return std::move(map_);
+    if (budget_.stopped() || budget_.total_seconds() <= 0) return std::move(map_);
     // On a loaded machine the time may be over before it began.
     const double total = std::max(left, shortest_direction);
     look(total);

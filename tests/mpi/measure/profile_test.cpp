@@ -208,7 +208,7 @@ TEST(Profile, LinksWithoutTimeAreMeasuredOnceAndMadeUpWhereTheyAreMissing) {
   Bench bench;
   if (bench.world->size() == 1) GTEST_SKIP() << "one rank has no links";
   const auto request = small_request();
-  auto none = bench.measure(request, small_options(0));
+  auto none = bench.measure(request, small_options(1e-6));
   EXPECT_FALSE(none.measured.profile.hardware.links.empty()) << "without any link nothing can be priced";
   none.measured.profile.hardware.links.clear();
   auto& coverage = none.measured.profile.coverage;
