@@ -11,7 +11,8 @@
 #include "app/requests.hpp"
 #include "core/format.hpp"
 #include "device/topology.hpp"
-#include "kernels/product_chooser.hpp"
+#include "kernels/algorithm_chooser.hpp"
+#include "measure/algorithms.hpp"
 #include "measure/link_report.hpp"
 #include "measure/profile.hpp"
 #include "measure/sampler.hpp"
@@ -161,22 +162,29 @@ ProfilePhase profile_phase(Job& job, const Data* data) {
 
 void renew_kernels(Job& job) {
   job.renew_kernels();
-  auto* chooser = job.kernels().product_chooser();
-  if (chooser == nullptr) return;
+  if (!measure::has_choice(job.kernels())) return;
+  const auto* attention = job.kernels().chooser(core::ChosenStep::attention);
+  job.log().info(attention != nullptr
+                     ? "attention: " + attention->choices().library + " is here, used where it was faster"
+                     : "attention: no cuDNN 9.10 or later is found; by the program's own kernels");
   const auto& named = job.deck().profile.file;
   const auto file = named.empty() ? job.paths().profile() : std::filesystem::path(named);
   const bool there = job.world().rank() == 0 && std::filesystem::exists(file);
   if (job.world().broadcast(there ? "there" : "", 0).empty()) return;
-  core::ProductChoices stored;
+  cost::ModelProfile stored;
   job.world().agree("read " + file.string(), [&] {
-    stored = profile_of_file(file, job.model(), runtime::dtype_of(job.deck().train)).model.products;
+    stored = profile_of_file(file, job.model(), runtime::dtype_of(job.deck().train)).model;
   });
-  if (stored.algorithms.empty()) return;
-  const auto used = chooser->use(stored);
-  job.log().info(used > 0 ? core::format("products: algorithms of {} from {}", used, file.string())
-                          : core::format("products: {} has algorithms of {} on {}, not used by {} on {}",
-                                         file.string(), stored.library, stored.device,
-                                         chooser->choices().library, chooser->choices().device));
+  for (const auto step : core::all_chosen_steps) {
+    auto* chooser = job.kernels().chooser(step);
+    const auto& known = stored.choices(step);
+    if (chooser == nullptr || known.algorithms.empty()) continue;
+    const auto used = chooser->use(known);
+    job.log().info(used > 0 ? core::format("{}: algorithms of {} from {}", name_of(step), used, file.string())
+                            : core::format("{}: {} has algorithms of {} on {}, not used by {} on {}",
+                                           name_of(step), file.string(), known.library, known.device,
+                                           chooser->choices().library, chooser->choices().device));
+  }
 }
 
 }  // namespace galvatron::app

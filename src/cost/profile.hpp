@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/algorithm_choices.hpp"
 #include "core/compute.hpp"
 #include "core/dtype.hpp"
 #include "core/form.hpp"
-#include "core/product_choices.hpp"
 #include "cost/curve.hpp"
 #include "program/program.hpp"
 
@@ -156,13 +156,17 @@ struct ModelProfile {
   std::map<std::string, Curve> steps;
   std::string model_fingerprint;
   core::DType dtype = core::DType::f32;
-  double loader_seconds_per_token = 0;   ///< reading and cutting of training data; 0 = not measured
-  std::vector<double> rank_seconds;      ///< per rank, of steps that all ranks measured: who is slow
-  std::vector<CounterReading> counters;  ///< by layer, phase, event
-  std::string counters_missing;          ///< which events are not there and why; empty = all are
-  core::ProductChoices products;         ///< algorithms of a device's library; none on CPUs
-  std::string fingerprint;               ///< hosts, ranks, threads, kernels: steps of an equal one hold
+  double loader_seconds_per_token = 0;         ///< reading and cutting of training data; 0 = not measured
+  std::vector<double> rank_seconds;            ///< per rank, of steps that all ranks measured: who is slow
+  std::vector<CounterReading> counters;        ///< by layer, phase, event
+  std::string counters_missing;                ///< which events are not there and why; empty = all are
+  core::AlgorithmChoices products, attention;  ///< algorithms of a device's libraries; none on CPUs
+  std::string fingerprint;                     ///< hosts, ranks, threads, kernels: steps of an equal one hold
   bool operator==(const ModelProfile&) const = default;
+
+  core::AlgorithmChoices& choices(core::ChosenStep step) {
+    return step == core::ChosenStep::products ? products : attention;
+  }
 };
 
 struct Profile {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 
+#include "core/algorithm_choices.hpp"
 #include "core/compute.hpp"
 #include "device/device.hpp"
 #include "device/tensor.hpp"
@@ -133,7 +134,7 @@ struct AdamWArgs {
   int64_t step = 1;
 };
 
-class ProductChooser;
+class AlgorithmChooser;
 
 class Kernels {
  public:
@@ -180,8 +181,8 @@ class Kernels {
   /// out (one f64) += Σ x² (A), summed in fp64 in a fixed order.
   virtual void sum_of_squares(Stream&, TensorView x, TensorView out) = 0;
 
-  /// What chooses the algorithms of products, before the first of them; null where there is no choice.
-  virtual ProductChooser* product_chooser() { return nullptr; }
+  /// What chooses the algorithms of such steps, before the first of them; null where there is no choice.
+  virtual AlgorithmChooser* chooser(core::ChosenStep) { return nullptr; }
 
   /// Bytes of workspace that a call with these shapes needs (views need no data). Pure per backend and thread
   /// count.

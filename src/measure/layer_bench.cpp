@@ -52,6 +52,11 @@ runtime::GroupAddresses guest_buffers(const ParameterGroup& group, Regions& regi
   return own;
 }
 
+bool has_algorithms(program::StepKind kind) {
+  using program::StepKind;
+  return kind == StepKind::gemm || kind == StepKind::attention || kind == StepKind::attention_backward;
+}
+
 runtime::GroupFinder no_groups() {
   return [](const spec::LayerStrategy&, const program::CollectiveAttributes&) -> comm::Communicator& {
     throw core::InternalError("a layer bench plays no collectives");
@@ -157,11 +162,11 @@ void LayerBench::play(std::span<const program::Phase> phases) {
   stream_->synchronize();
 }
 
-void LayerBench::play_products() {
+void LayerBench::play_chosen() {
   for (const auto phase : program::all_phases) {
     const auto& steps = program_.steps(phase);
     for (size_t at = 0; at < steps.size(); ++at) {
-      if (steps[at].kind != program::StepKind::gemm) continue;
+      if (!has_algorithms(steps[at].kind)) continue;
       if (const auto kind = program::epilogue_at(program_, steps, at))
         player_.play(addresses_, steps[at], steps[at + 1], *kind);
       else

@@ -31,8 +31,8 @@ class LayerBench {
   void play(std::map<StepPoint, std::vector<double>>& times);
   /// Plays every compute step of some phases once, untimed.
   void play(std::span<const program::Phase> phases);
-  /// Plays every product once, together with its epilogue where it has one, untimed.
-  void play_products();
+  /// Plays every product, together with its epilogue where it has one, and every attention once, untimed.
+  void play_chosen();
 
  private:
   void lay_out();

@@ -10,9 +10,9 @@
 #include "core/units.hpp"
 #include "device/topology.hpp"
 #include "kernels/kernels.hpp"
+#include "measure/algorithms.hpp"
 #include "measure/counters.hpp"
 #include "measure/device_facts.hpp"
-#include "measure/products.hpp"
 #include "measure/profile_report.hpp"
 
 namespace galvatron::measure {
@@ -21,7 +21,7 @@ namespace {
 // Shares of what is left of the budget when each part starts; interference takes the rest.
 constexpr double links_share = 0.2;
 constexpr double collectives_share = 0.3;
-constexpr double products_share = 0.1;
+constexpr double algorithms_share = 0.1;
 constexpr double peaks_share = 0.1;
 constexpr double layers_share = 0.85;
 
@@ -63,11 +63,11 @@ class Parts {
   }
 
   /// Before anything is timed that multiplies.
-  void products(const Request& request) {
-    if (kernels_.product_chooser() == nullptr) return;
-    begin("products", products_share);
-    const auto done = measure_products(world_, device_, kernels_, request.layers,
-                                       options_.layers.memory_bytes, budget_, measured_.profile.model);
+  void algorithms(const Request& request) {
+    if (!measure::has_choice(kernels_)) return;
+    begin("algorithms", algorithms_share);
+    const auto done = measure_algorithms(world_, device_, kernels_, request.layers,
+                                         options_.layers.memory_bytes, budget_, measured_.profile.model);
     end(done.measured, done.wanted, "programs");
   }
 
@@ -166,7 +166,7 @@ void play(Parts& parts, const Request& request, ReserveMeter& meter, Outcome& ou
   parts.links();
   if (!stopped()) parts.collectives();
   meter.mark("message library");
-  if (!stopped()) parts.products(request);
+  if (!stopped()) parts.algorithms(request);
   if (!stopped()) parts.peaks(request.dtype);
   if (!stopped()) parts.layers(request, outcome);
   if (!stopped()) parts.interference();

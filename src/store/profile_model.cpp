@@ -34,24 +34,30 @@ void read_counters(hid_t parent, cost::ModelProfile& model) {
     model.counters.push_back({layers[i], phases[i], events[i], values[i], plays[i]});
 }
 
-void write_products(hid_t parent, const core::ProductChoices& products) {
-  const auto group = h5::create_group(parent, "products");
-  h5::write_attribute(group.get(), "library", products.library);
-  h5::write_attribute(group.get(), "device", products.device);
-  const auto& rows = products.algorithms;
-  h5::write_column(group.get(), "product", texts(rows, [](const auto& row) { return row.first; }),
-                   "a matrix product: all that the choice depends on");
-  h5::write_column(group.get(), "algorithm", texts(rows, [](const auto& row) { return row.second; }),
-                   "the fastest for it: the library's own bytes in hex");
+/// Column of the calls.
+std::string column_of(core::ChosenStep step) {
+  return step == core::ChosenStep::products ? "product" : "call";
 }
 
-void read_products(hid_t parent, core::ProductChoices& products) {
-  if (!h5::has(parent, "products")) return;
-  const auto group = open_group(parent, "products");
-  products.library = h5::read_text_attribute(group.get(), "library");
-  products.device = h5::read_text_attribute(group.get(), "device");
-  products.algorithms =
-      joined(h5::read_texts(group.get(), "product"), h5::read_texts(group.get(), "algorithm"));
+void write_choices(hid_t parent, core::ChosenStep step, const core::AlgorithmChoices& choices) {
+  const auto group = h5::create_group(parent, std::string(name_of(step)));
+  h5::write_attribute(group.get(), "library", choices.library);
+  h5::write_attribute(group.get(), "device", choices.device);
+  const auto& rows = choices.algorithms;
+  h5::write_column(group.get(), column_of(step), texts(rows, [](const auto& row) { return row.first; }),
+                   "all that the choice depends on");
+  h5::write_column(group.get(), "algorithm", texts(rows, [](const auto& row) { return row.second; }),
+                   "the fastest for it, as the library names it");
+}
+
+void read_choices(hid_t parent, core::ChosenStep step, core::AlgorithmChoices& choices) {
+  const std::string name(name_of(step));
+  if (!h5::has(parent, name)) return;
+  const auto group = open_group(parent, name.c_str());
+  choices.library = h5::read_text_attribute(group.get(), "library");
+  choices.device = h5::read_text_attribute(group.get(), "device");
+  choices.algorithms =
+      joined(h5::read_texts(group.get(), column_of(step)), h5::read_texts(group.get(), "algorithm"));
 }
 
 }  // namespace
@@ -73,7 +79,8 @@ void write_model(hid_t file, const cost::ModelProfile& model) {
   write_curves(steps.get(), column<cost::Curve>(model.steps, [](const auto& step) { return step.second; }),
                "rows", "tokens, or samples for attention, or elements for flat buffers");
   write_counters(id, model);
-  write_products(id, model.products);
+  write_choices(id, core::ChosenStep::products, model.products);
+  write_choices(id, core::ChosenStep::attention, model.attention);
 }
 
 cost::ModelProfile read_model(hid_t file) {
@@ -91,7 +98,7 @@ cost::ModelProfile read_model(hid_t file) {
   const auto keys = h5::read_texts(steps.get(), "signature");
   model.steps = joined(keys, read_curves(steps.get(), keys.size()));
   read_counters(id, model);
-  read_products(id, model.products);
+  for (const auto step : core::all_chosen_steps) read_choices(id, step, model.choices(step));
   return model;
 }
 

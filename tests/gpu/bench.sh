@@ -1,5 +1,6 @@
 #!/bin/bash
 # How fast one GPU trains the benchmark decks, with its plan by hand: tokens/s, model TFLOP/s, utilisation, where the time went.
+# Before that, where the kernels' test lies beside the program: attention by cuDNN beside the own kernel.
 #
 #   tests/gpu/bench.sh PROGRAM [INPUTS_FOLDER] [section.key=VALUE …]
 #
@@ -39,6 +40,11 @@ settings_of() { # DECK: what fills one device with 141 GB
 }
 
 failed=0
+for test in "$(dirname "$program")"/bin/test_kernels_cuda_kernels "$(dirname "$program")"/tests/gpu/kernels/test_kernels_cuda_kernels; do
+  if [ -x "$test" ]; then
+    timeout -k 5 60 "$test" --gtest_filter='CudnnAttention.Speed*' | grep '^attention .* ms$\|no cuDNN'
+  fi
+done
 printf '%-16s %12s %10s %14s %14s %12s\n' deck tokens/s TFLOP/s 'of gemm peak' "of $published" 'peak bytes'
 for deck in ${BENCH_DECKS:-gpt2-124m gpt2-1558m llama-8b-slice}; do
   file=$(find "$inputs" -name "$deck.toml" | head -1)
@@ -63,6 +69,7 @@ for deck in ${BENCH_DECKS:-gpt2-124m gpt2-1558m llama-8b-slice}; do
         100 * flops / 1000 / published, bytes
     }' "$log"
   sed -n '/^section (s)/,/^ *predicted/p' "$log" | grep -v 'predicted' | sed 's/^/    /'
+  grep '^attention: ' "$log" | sed 's/^/    /'
   grep '^energy:.*devices' "$log" | sed 's/^/    /'
 done
 exit $failed

@@ -73,6 +73,7 @@ if [ $found -eq 0 ]; then
   echo "no tests in $binaries" >&2
   exit 77
 fi
+grep -h "^attention .* ms$" "$logs"/*.log
 for log in "$logs"/*.log; do
   grep -h -m 5 -B 4 "^\[ *FAILED *\] .*(.* ms)\$" "$log" | cut -c1-200
   grep -h -m 1 "no CUDA device: \|error while loading" "$log"

@@ -3,11 +3,13 @@
 
 #include <cstring>
 #include <set>
+#include <string>
 #include <type_traits>
 #include <vector>
 
+#include "kernels/algorithm_chooser.hpp"
+#include "kernels/cuda/fused_attention.hpp"
 #include "kernels/cuda/product.hpp"
-#include "kernels/product_chooser.hpp"
 #include "support/far_device.hpp"
 
 namespace galvatron::test {
@@ -25,11 +27,11 @@ class FarKernels final : public Kernels {
         cpu_(std::move(kernels)) {}
 
   void gemm(Stream& s, const GemmArgs& a) override {
-    choose(cuda::product_of(a).key);
+    choose(products_, cuda::text_of(cuda::product_of(a).key));
     play(s, [=, this] { cpu_->gemm(*stream_, near(a)); });
   }
   void gemm_with(Stream& s, const GemmArgs& a, const Epilogue& e) override {
-    if (const auto product = cuda::product_of(a, e)) choose(product->key);
+    if (const auto product = cuda::product_of(a, e)) choose(products_, cuda::text_of(product->key));
     play(s, [=, this] { cpu_->gemm_with(*stream_, near(a), near(e)); });
   }
   void norm(Stream& s, const NormArgs& a) override {
@@ -46,9 +48,11 @@ class FarKernels final : public Kernels {
     play(s, [=, this] { cpu_->activation_backward(*stream_, kind, near(x), near(dy), near(dx)); });
   }
   void attention(Stream& s, const AttentionArgs& a) override {
+    if (const auto key = cuda::fused_key_of(a)) choose(attention_, cuda::text_of(*key));
     play(s, [=, this] { cpu_->attention(*stream_, near(a)); });
   }
   void attention_backward(Stream& s, const AttentionBackwardArgs& a) override {
+    if (const auto key = cuda::fused_key_of(a)) choose(attention_, cuda::text_of(*key));
     play(s, [=, this] { cpu_->attention_backward(*stream_, near(a)); });
   }
   void add(Stream& s, TensorView a, TensorView b, TensorView bias, TensorView out) override {
@@ -100,7 +104,9 @@ class FarKernels final : public Kernels {
   void sum_of_squares(Stream& s, TensorView x, TensorView out) override {
     play(s, [=, this] { cpu_->sum_of_squares(*stream_, near(x), near(out)); });
   }
-  ProductChooser* product_chooser() override { return &chooser_; }
+  AlgorithmChooser* chooser(core::ChosenStep step) override {
+    return step == core::ChosenStep::products ? &products_ : &attention_;
+  }
   int64_t gemm_workspace_bytes(const GemmArgs& a) override { return cpu_->gemm_workspace_bytes(a); }
   int64_t norm_backward_workspace_bytes(const NormBackwardArgs& a) override {
     return cpu_->norm_backward_workspace_bytes(a);
@@ -127,12 +133,10 @@ class FarKernels final : public Kernels {
     return args;
   }
   /// As if a library offered three algorithms, of which the last is the fastest; all give the same bits.
-  void choose(const cuda::ProductKey& key) {
-    if (!chosen_.insert(key).second || chooser_.kept(cuda::text_of(key))) return;
-    std::vector<Algorithm> candidates(3);
-    for (size_t i = 0; i < candidates.size(); ++i) candidates[i].fill(static_cast<std::byte>(i + 1));
-    chooser_.choose(cuda::text_of(key), candidates,
-                    [](size_t i) { return 1.0 / static_cast<double>(i + 1); });
+  void choose(AlgorithmChooser& chooser, const std::string& call) {
+    if (!chosen_.insert(call).second || chooser.kept(call)) return;
+    const std::vector<std::string> candidates = {"first", "second", "third"};
+    chooser.choose(call, candidates, [](size_t i) { return 1.0 / static_cast<double>(i + 1); });
   }
   void play(Stream& stream, std::function<void()> call) { give(stream, std::move(call)); }
 
@@ -140,8 +144,9 @@ class FarKernels final : public Kernels {
   std::unique_ptr<device::Device> host_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Kernels> cpu_;
-  ProductChooser chooser_{"a far library 1", "a far device"};
-  std::set<cuda::ProductKey> chosen_;
+  AlgorithmChooser products_{"a far library 1", "a far device"};
+  AlgorithmChooser attention_{"a far attention 1", "a far device"};
+  std::set<std::string> chosen_;
 };
 
 }  // namespace

@@ -1,12 +1,15 @@
-// The kernels of a CUDA device: streams are CUDA's, products cuBLASLt's, and the scratch memory one
-// allocation made at the start.
+// The kernels of a CUDA device: streams are CUDA's, products cuBLASLt's, attention cuDNN's where that is
+// there and faster, and the scratch memory one allocation made at the start.
 
-#include <type_traits>
+#include <algorithm>
+#include <memory>
 
 #include "device/cuda/cuda_device.hpp"
 #include "kernels/backends.hpp"
+#include "kernels/cuda/cudnn_player.hpp"
 #include "kernels/cuda/dispatch.hpp"
 #include "kernels/cuda/products.hpp"
+#include "kernels/cuda/stopwatch.hpp"
 
 namespace galvatron::kernels {
 namespace {
@@ -22,19 +25,39 @@ class CudaKernels final : public cuda::Dispatch {
   explicit CudaKernels(device::Device& device)
       : scratch_(activated(device), cuda::scratch_bytes),
         used_(device::cuda::EventUse::order),
-        products_(device.name()) {}
+        products_(device.name()),
+        attention_(cuda::FusedAttention::open(device.name(), [](void* stream, const auto& queue) {
+          return cuda::seconds_on(static_cast<cudaStream_t>(stream), queue);
+        })) {}
 
   int64_t gemm_workspace_bytes(const GemmArgs& args) override {
     return cuda::Products::workspace_bytes(args);
   }
 
-  ProductChooser* product_chooser() override { return &products_.chooser(); }
+  AlgorithmChooser* chooser(core::ChosenStep step) override {
+    if (step == core::ChosenStep::products) return &products_.chooser();
+    return attention_ ? &attention_->chooser() : nullptr;
+  }
+
+  int64_t attention_workspace_bytes(const AttentionArgs& args) override {
+    return attention_ ? attention_->workspace_bytes(args) : 0;
+  }
+  int64_t attention_backward_workspace_bytes(const AttentionBackwardArgs& args) override {
+    const auto own = Dispatch::attention_backward_workspace_bytes(args);
+    return attention_ ? std::max(own, attention_->workspace_bytes(args)) : own;
+  }
 
  private:
   cudaStream_t handle(Stream& stream) override { return device::cuda::native(stream); }
   void product(cudaStream_t stream, const GemmArgs& args) override { products_.run(stream, args); }
   bool product_with(cudaStream_t stream, const GemmArgs& args, const Epilogue& epilogue) override {
     return products_.run_with(stream, args, epilogue);
+  }
+  bool fused(cudaStream_t stream, const AttentionArgs& args) override {
+    return attention_ && attention_->run(stream, args, [&] { cuda::attention(stream, args); });
+  }
+  bool fused(cudaStream_t stream, const AttentionBackwardArgs& args) override {
+    return attention_ && attention_->run(stream, args, [&] { cuda::attention_backward(stream, args); });
   }
 
   cuda::Scratch take_scratch(cudaStream_t stream) override {
@@ -46,6 +69,7 @@ class CudaKernels final : public cuda::Dispatch {
   device::Buffer scratch_;
   device::cuda::EventHandle used_;  ///< behind the last use of the scratch memory, on whichever stream
   cuda::Products products_;
+  std::unique_ptr<cuda::FusedAttention> attention_;  ///< null without the library
 };
 
 }  // namespace

@@ -66,13 +66,16 @@ void Dispatch::activation_backward(Stream& stream, ActivationKind kind, TensorVi
 
 void Dispatch::attention(Stream& stream, const AttentionArgs& args) {
   checks::attention(args);
-  cuda::attention(handle(stream), args);
+  checks::workspace("attention", args.workspace, attention_workspace_bytes(args));
+  const auto queue = handle(stream);
+  if (!fused(queue, args)) cuda::attention(queue, args);
 }
 
 void Dispatch::attention_backward(Stream& stream, const AttentionBackwardArgs& args) {
   checks::attention_backward(args);
   checks::workspace("attention_backward", args.workspace, attention_backward_workspace_bytes(args));
-  cuda::attention_backward(handle(stream), args);
+  const auto queue = handle(stream);
+  if (!fused(queue, args)) cuda::attention_backward(queue, args);
 }
 
 void Dispatch::add(Stream& stream, TensorView a, TensorView b, TensorView bias, TensorView out) {

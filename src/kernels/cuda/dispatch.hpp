@@ -45,6 +45,10 @@ class Dispatch : public Kernels {
   /// The same with what follows it, in one pass; column sums replace what was there. False: there is no
   /// kernel for that, and nothing was queued.
   virtual bool product_with(cudaStream_t stream, const GemmArgs& args, const Epilogue& epilogue) = 0;
+  /// Attention by a library. False: there is no kernel for that, or the own one is faster, and nothing was
+  /// queued.
+  virtual bool fused(cudaStream_t, const AttentionArgs&) { return false; }
+  virtual bool fused(cudaStream_t, const AttentionBackwardArgs&) { return false; }
   /// The scratch memory, for work queued on `stream` until `give_back`.
   virtual Scratch take_scratch(cudaStream_t stream) = 0;
   virtual void give_back(cudaStream_t stream) = 0;

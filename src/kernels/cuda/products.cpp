@@ -14,9 +14,8 @@
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
-#include "device/cuda/check.hpp"
-#include "device/cuda/handles.hpp"
 #include "kernels/cuda/steps.hpp"
+#include "kernels/cuda/stopwatch.hpp"
 
 namespace galvatron::kernels::cuda {
 namespace {
@@ -137,8 +136,8 @@ Products::Owned<cublasLtMatmulPreference_t> Products::preference_of(const Produc
   return preference;
 }
 
-std::vector<Algorithm> Products::candidates_for(const Choice& choice, const ProductKey& key,
-                                                int64_t wanted) const {
+std::vector<std::string> Products::candidates_for(const Choice& choice, const ProductKey& key,
+                                                  int64_t wanted) const {
   const auto preference = preference_of(key);
   std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(wanted));
   int count = 0;
@@ -147,14 +146,14 @@ std::vector<Algorithm> Products::candidates_for(const Choice& choice, const Prod
       preference.get(), static_cast<int>(wanted), results.data(), &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
   check(status, "cublasLtMatmulAlgoGetHeuristic");
-  std::vector<Algorithm> candidates;
+  std::vector<std::string> candidates;
   for (int i = 0; i < count; ++i)
     if (const auto& result = results[static_cast<size_t>(i)]; result.state == CUBLAS_STATUS_SUCCESS)
-      candidates.push_back(std::bit_cast<Algorithm>(result.algo));
+      candidates.push_back(hex_of(std::bit_cast<AlgorithmBytes>(result.algo)));
   return candidates;
 }
 
-bool Products::can_run(const Choice& choice, const ProductKey& key, const Algorithm& algorithm) const {
+bool Products::can_run(const Choice& choice, const ProductKey& key, const AlgorithmBytes& algorithm) const {
   const auto algo = std::bit_cast<cublasLtMatmulAlgo_t>(algorithm);
   cublasLtMatmulHeuristicResult_t result{};
   const auto status =
@@ -165,18 +164,9 @@ bool Products::can_run(const Choice& choice, const ProductKey& key, const Algori
 }
 
 double Products::seconds_of(cudaStream_t stream, const Product& product, const Choice& choice) const {
-  constexpr int plays = 5;
-  const device::cuda::EventHandle begin(device::cuda::EventUse::time), end(device::cuda::EventUse::time);
-  // The first one loads the code.
   if (launch(stream, product, choice) != CUBLAS_STATUS_SUCCESS)
     return std::numeric_limits<double>::infinity();
-  GALV_CUDA(cudaEventRecord(begin.get(), stream));
-  for (int i = 0; i < plays; ++i) check(launch(stream, product, choice), "cublasLtMatmul");
-  GALV_CUDA(cudaEventRecord(end.get(), stream));
-  GALV_CUDA(cudaEventSynchronize(end.get()));
-  float milliseconds = 0;
-  GALV_CUDA(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()));
-  return static_cast<double>(milliseconds) * 1e-3 / plays;
+  return seconds_on(stream, [&] { check(launch(stream, product, choice), "cublasLtMatmul"); });
 }
 
 Products::Choice Products::choose(cudaStream_t stream, const Product& product) {
@@ -187,21 +177,23 @@ Products::Choice Products::choose(cudaStream_t stream, const Product& product) {
   choice.a = layout_of(product.a);
   choice.b = layout_of(product.b);
   choice.out = layout_of(product.out);
-  const auto take = [&](const Algorithm& algorithm) {
+  const auto take = [&](const AlgorithmBytes& algorithm) {
     choice.algorithm = std::bit_cast<cublasLtMatmulAlgo_t>(algorithm);
     choice.found = true;
   };
   const auto name = text_of(key);
-  if (const auto kept = chooser_.kept(name); kept && can_run(choice, key, *kept)) {
-    take(*kept);
+  const auto kept = chooser_.kept(name);
+  if (const auto algorithm = algorithm_of(kept.value_or("")); algorithm && can_run(choice, key, *algorithm)) {
+    take(*algorithm);
     return choice;
   }
   const auto candidates = candidates_for(choice, key, chooser_.wanted());
   if (candidates.empty()) return choice;
-  take(candidates[chooser_.choose(name, candidates, [&](size_t i) {
-    take(candidates[i]);
+  const auto take_candidate = [&](size_t i) { take(*algorithm_of(candidates[i])); };
+  take_candidate(chooser_.choose(name, candidates, [&](size_t i) {
+    take_candidate(i);
     return seconds_of(stream, product, choice);
-  })]);
+  }));
   return choice;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Products by cuBLASLt. What was chosen for a product is kept, so that a step asks once. Which product a call
-// is, is decided in product.cpp; which of the library's algorithms makes it, by ProductChooser.
+// is, is decided in product.cpp; which of the library's algorithms makes it, by AlgorithmChooser.
 
 #include <cublasLt.h>
 
@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/algorithm_chooser.hpp"
 #include "kernels/cuda/product.hpp"
-#include "kernels/product_chooser.hpp"
 
 namespace galvatron::kernels::cuda {
 
@@ -30,7 +30,7 @@ class Products {
   static int64_t workspace_bytes(const GemmArgs& args);
 
   /// Where it measures, the first call of a product runs several times: a sum then adds more than once.
-  ProductChooser& chooser() { return chooser_; }
+  AlgorithmChooser& chooser() { return chooser_; }
 
  private:
   struct Destroy {
@@ -56,13 +56,13 @@ class Products {
   static Owned<cublasLtMatmulPreference_t> preference_of(const ProductKey& key);
   Choice choose(cudaStream_t stream, const Product& product);
   Choice& choice_of(cudaStream_t stream, const Product& product);
-  std::vector<Algorithm> candidates_for(const Choice& choice, const ProductKey& key, int64_t wanted) const;
-  bool can_run(const Choice& choice, const ProductKey& key, const Algorithm& algorithm) const;
+  std::vector<std::string> candidates_for(const Choice& choice, const ProductKey& key, int64_t wanted) const;
+  bool can_run(const Choice& choice, const ProductKey& key, const AlgorithmBytes& algorithm) const;
   double seconds_of(cudaStream_t stream, const Product& product, const Choice& choice) const;
   cublasStatus_t launch(cudaStream_t stream, const Product& product, const Choice& choice) const;
 
   Owned<cublasLtHandle_t> handle_;
-  ProductChooser chooser_;
+  AlgorithmChooser chooser_;
   std::map<ProductKey, Choice> choices_;
 };
 

@@ -67,6 +67,7 @@ cost::Profile some_profile() {
   profile.model.counters = {{"attention", "backward", "cycles", 1e6, 17}};
   profile.model.counters_missing = "energy (no such event)";
   profile.model.products = {"a library 1.2", "a device", {{"nt bf16>bf16 4x4x4", "00ff"}, {"tn", ""}}};
+  profile.model.attention = {"cuDNN 91900", "a device", {{"forward bf16 2x128", "own"}}};
   profile.model.fingerprint = "steps";
   profile.complete = false;
   profile.coverage = {{"links", 10, 9.5, 6, 6, "pairs"}, {"layers", 20, 0, 7, 100, "step shapes", 7}};

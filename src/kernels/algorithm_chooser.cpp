@@ -1,6 +1,6 @@
 // Hex, and the fastest of a few.
 
-#include "kernels/product_chooser.hpp"
+#include "kernels/algorithm_chooser.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ constexpr std::string_view digits = "0123456789abcdef";
 
 }  // namespace
 
-std::string hex_of(const Algorithm& algorithm) {
+std::string hex_of(const AlgorithmBytes& algorithm) {
   std::string text;
   for (const auto byte : algorithm) {
     text += digits[static_cast<size_t>(byte >> 4)];
@@ -20,8 +20,8 @@ std::string hex_of(const Algorithm& algorithm) {
   return text;
 }
 
-std::optional<Algorithm> algorithm_of(std::string_view hex) {
-  Algorithm algorithm{};
+std::optional<AlgorithmBytes> algorithm_of(std::string_view hex) {
+  AlgorithmBytes algorithm{};
   if (hex.size() != 2 * algorithm.size()) return std::nullopt;
   for (size_t i = 0; i < algorithm.size(); ++i) {
     const auto high = digits.find(hex[2 * i]), low = digits.find(hex[2 * i + 1]);
@@ -31,19 +31,19 @@ std::optional<Algorithm> algorithm_of(std::string_view hex) {
   return algorithm;
 }
 
-int64_t ProductChooser::use(const core::ProductChoices& stored) {
+int64_t AlgorithmChooser::use(const core::AlgorithmChoices& stored) {
   if (stored.library != choices_.library || stored.device != choices_.device) return 0;
-  for (const auto& [product, algorithm] : stored.algorithms) choices_.algorithms[product] = algorithm;
+  for (const auto& [call, algorithm] : stored.algorithms) choices_.algorithms[call] = algorithm;
   return static_cast<int64_t>(stored.algorithms.size());
 }
 
-std::optional<Algorithm> ProductChooser::kept(const std::string& product) const {
-  const auto found = choices_.algorithms.find(product);
-  return found == choices_.algorithms.end() ? std::nullopt : algorithm_of(found->second);
+std::optional<std::string> AlgorithmChooser::kept(const std::string& call) const {
+  const auto found = choices_.algorithms.find(call);
+  return found == choices_.algorithms.end() ? std::nullopt : std::optional(found->second);
 }
 
-size_t ProductChooser::choose(const std::string& product, std::span<const Algorithm> candidates,
-                              const std::function<double(size_t)>& seconds_of) {
+size_t AlgorithmChooser::choose(const std::string& call, std::span<const std::string> candidates,
+                                const std::function<double(size_t)>& seconds_of) {
   if (mode_ == Mode::given) return 0;
   size_t best = 0;
   if (candidates.size() > 1) {
@@ -54,7 +54,7 @@ size_t ProductChooser::choose(const std::string& product, std::span<const Algori
         least = seconds;
       }
   }
-  choices_.algorithms[product] = hex_of(candidates[best]);
+  choices_.algorithms[call] = candidates[best];
   return best;
 }
 
