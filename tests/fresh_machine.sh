@@ -6,7 +6,9 @@
 #   tests/fresh_machine.sh                       quickstart.sh, then run.sh
 #   tests/fresh_machine.sh COMMAND …             other commands, each one word, in their order
 #
-# SUITE (bookworm), MIRROR (what this machine uses), KEEP=yes to keep the tree.
+# SUITE (bookworm), MIRROR (what this machine uses), KEEP=yes to keep the tree, CACHE=FOLDER to compile with this
+# machine's ccache folder (`ccache -k cache_dir`): a second play takes its objects from there, and a checkout that was
+# built with CCACHE_BASEDIR and CCACHE_NOHASHDIR shares them. Without it nothing compiled before is used.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,6 +23,8 @@ commands=("$@")
 if [ $# -eq 0 ]; then
   commands=(jobscripts/quickstart.sh tests/run.sh)
 fi
+
+cache=${CACHE:+$(realpath -e "$CACHE")}
 
 tree=$(mktemp -d "${TMPDIR:-/tmp}/galvatron-fresh-XXXXXX")
 finish() {
@@ -45,15 +49,20 @@ for name in /etc/resolv.conf /etc/hosts $(grep -ls Acquire:: /etc/apt/apt.conf /
 done
 mkdir "$tree/root/galvatron"
 git archive HEAD | tar -x -C "$tree/root/galvatron"
+settings=()
+if [ -n "$cache" ]; then
+  mkdir -p "$tree/root/.cache/ccache"
+  settings=(CCACHE_DIR=/root/.cache/ccache CCACHE_BASEDIR=/root CCACHE_NOHASHDIR=1)
+fi
 
 # Its own mounts and processes: whatever a command leaves behind ends with it.
 play() {
   # shellcheck disable=SC2016
   unshare --mount --pid --fork --kill-child --propagation private bash -c '
     mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount --rbind /sys "$1/sys" &&
-    mount -t tmpfs tmpfs "$1/dev/shm" &&
+    mount -t tmpfs tmpfs "$1/dev/shm" && { [ -z "$3" ] || mount --bind "$3" "$1/root/.cache/ccache"; } &&
     exec chroot "$1" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
-      bash -c "cd /root/galvatron && exec $2"' fresh "$tree" "$1"
+      "${@:4}" bash -c "cd /root/galvatron && exec $2"' fresh "$tree" "$1" "$cache" "${settings[@]}"
 }
 for command in "${commands[@]}"; do
   begin=$SECONDS
