@@ -4,7 +4,8 @@
 // the file system has nothing to do but that), and as a whole save (layout, hashes, seal, fsync, read back
 // and compared, renamed). Then STEPS training steps twice: alone, and with a save begun behind the first of
 // them. The order of the two turns around from round to round. Ratios are of medians over the rounds; a round
-// of steps is over when its save is.
+// of steps is over when its save is. Last comes where the time of a save goes, as its words of progress tell
+// it on rank 0.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/guard.hpp"
@@ -38,9 +40,40 @@ double median(std::vector<double> values) {
 }
 
 struct Figures {
-  std::vector<double> plain, save, alone, behind;  ///< seconds of each round, slowest rank
-  std::vector<double> copy, in_flight;             ///< of saves behind steps: begin() alone, and whole
-  int64_t bytes = 0;                               ///< of the pieces, all ranks
+  std::vector<double> plain, save, alone, behind;     ///< seconds of each round, slowest rank
+  std::vector<double> copy, in_flight;                ///< of saves behind steps: begin() alone, and whole
+  std::vector<std::pair<std::string, double>> parts;  ///< seconds of all saves, by what was under way
+  int64_t bytes = 0;                                  ///< of the pieces, all ranks
+};
+
+Figures only_bytes(int64_t bytes) {
+  Figures f;
+  f.bytes = bytes;
+  return f;
+}
+
+/// Adds up how long each word of progress was the last one.
+class PartsClock {
+ public:
+  explicit PartsClock(std::vector<std::pair<std::string, double>>& parts) : parts_(parts) {}
+  ~PartsClock() { begin({}); }
+  PartsClock(const PartsClock&) = delete;
+  PartsClock& operator=(const PartsClock&) = delete;
+
+  void begin(std::string part) {
+    const auto now = runtime::now();
+    auto at =
+        std::find_if(parts_.begin(), parts_.end(), [&](const auto& known) { return known.first == part_; });
+    if (at == parts_.end()) at = parts_.insert(at, {part_, 0.0});
+    at->second += now - since_;
+    part_ = std::move(part);
+    since_ = now;
+  }
+
+ private:
+  std::vector<std::pair<std::string, double>>& parts_;
+  std::string part_ = "gather and check";
+  double since_ = runtime::now();
 };
 
 class CheckpointBench {
@@ -74,7 +107,7 @@ class CheckpointBench {
     world_.all_reduce(std::span(&f.bytes, 1), core::ReduceOp::sum);
     play(2);
     save_behind(0, f);  // copies allocated, pages touched
-    f = {{}, {}, {}, {}, {}, {}, f.bytes};
+    f = only_bytes(f.bytes);
     for (int64_t round = 0; round < rounds; ++round) {
       const auto both = [&](auto first, auto second) {
         if (round % 2 == 0) first();
@@ -82,7 +115,7 @@ class CheckpointBench {
         if (round % 2 == 1) first();
       };
       both([&] { f.plain.push_back(timed([&] { write_plainly(); })); },
-           [&] { f.save.push_back(timed([&] { save_now(); })); });
+           [&] { f.save.push_back(timed([&] { save_now(f); })); });
       both([&] { f.alone.push_back(timed([&] { play(steps); })); },
            [&] { f.behind.push_back(timed([&] { save_behind(steps, f); })); });
     }
@@ -116,7 +149,8 @@ class CheckpointBench {
   }
 
   void write_plainly() {
-    const auto path = folder_ / "plain";
+    // The one before stays until this one is whole, as with checkpoints: both take new blocks and new pages.
+    const auto path = folder_ / "plain.tmp";
     if (world_.rank() == 0) {
       std::error_code ignored;
       std::filesystem::remove(path, ignored);
@@ -139,6 +173,7 @@ class CheckpointBench {
     }
     file.sync();
     world_.barrier();
+    if (world_.rank() == 0) store::rename_file(path, folder_ / "plain");
   }
 
   void require(const store::SaveReport& report) {
@@ -146,8 +181,13 @@ class CheckpointBench {
       throw core::UserError(report.problem + report.remark);
   }
 
-  void save_now() {
-    require(store::save_checkpoint(world_, folder_ / "checkpoint.h5", {}, tensors_, pieces(), options_));
+  void save_now(Figures& f) {
+    PartsClock clock(f.parts);
+    auto options = options_;
+    options.progress = [&clock](std::string_view text) {  // "checkpoint of step 0: write"
+      clock.begin(std::string(text.substr(std::min(text.size(), text.rfind(':') + 2))));
+    };
+    require(store::save_checkpoint(world_, folder_ / "checkpoint.h5", {}, tensors_, pieces(), options));
   }
 
   void save_behind(int64_t steps, Figures& f) {
@@ -186,6 +226,10 @@ void print(const Figures& f, int ranks, int64_t steps) {
   for (size_t i = 0; i < f.plain.size(); ++i)
     std::printf("%5zu %12.3f %12.3f %12.3f %12.3f %12.3f %12.3f\n", i, f.plain[i], f.save[i], f.alone[i],
                 f.behind[i], f.copy[i], f.in_flight[i]);
+  std::printf("seconds of a save, mean:");
+  for (const auto& [part, seconds] : f.parts)
+    std::printf(" %s %.3f", part.c_str(), seconds / static_cast<double>(f.save.size()));
+  std::printf("\n");
   const double plain = median(f.plain), save = median(f.save), alone = median(f.alone);
   std::printf(
       "RESULT bench=checkpoint ranks=%d bytes=%lld write_gbps=%.3f disk_gbps=%.3f ratio=%.3f steps=%lld "
