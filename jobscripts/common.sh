@@ -137,7 +137,8 @@ slurm_resubmit() {
   if [ -n "${SLURM_CPUS_PER_TASK:-}" ]; then options+=(-c "$SLURM_CPUS_PER_TASK"); fi
   if [ -n "${SLURM_JOB_ACCOUNT:-}" ]; then options+=(-A "$SLURM_JOB_ACCOUNT"); fi
   log=$(scontrol show job "$SLURM_JOB_ID" | sed -n 's|^ *StdOut=||p')
-  if [ -n "$log" ]; then options+=("--output=${log//$SLURM_JOB_ID/%j}"); fi
+  # The name of the log, not its folder, whose digits are no job's.
+  if [ -n "$log" ]; then options+=("--output=${log%/*}/$(sed -E "s/(^|[^0-9])$SLURM_JOB_ID([^0-9]|\$)/\1%j\2/g" <<<"${log##*/}")"); fi
   # What holds for this job alone: the new one has an end and a count of its own.
   env -u SLURM_JOB_END_TIME -u SLURM_RESTART_COUNT \
     GALVATRON_RESTARTS=$((${SLURM_RESTART_COUNT:-0} + ${GALVATRON_RESTARTS:-0} + 1)) sbatch "${options[@]}" "${RESUBMIT[@]}"

@@ -69,6 +69,8 @@ class Node:
 
 
 class EmulatedCluster:
+    PREFIX = "galvatron-nodes-"  # of the folder's name
+
     def __init__(self, ranks_of_nodes, rate_mbit, disk_mib=0):
         """A bridge with one cable per node, each of `rate_mbit` Mbit/s in both directions; a small disk that all nodes
         share, where `disk_mib` says so."""
@@ -79,7 +81,7 @@ class EmulatedCluster:
     def __enter__(self):
         try:
             self.check()
-            self.folder = tempfile.mkdtemp(prefix="galvatron-nodes-")
+            self.folder = tempfile.mkdtemp(prefix=self.PREFIX)
             self.build()
         except BaseException:
             self.end()
@@ -142,6 +144,20 @@ class EmulatedCluster:
     def outside(self, path):
         """A file of the nodes, as this program sees it."""
         return f"/proc/{self.switch.pid}/root{path}"
+
+    def fill_disk(self):
+        """Takes all room of the shared disk; gives the file that has it, for the one who makes room again."""
+        filler = self.outside(self.disk() + "/filler")
+        with open(filler, "wb", buffering=0) as file:
+            for size in (65536, 4096, 1):
+                try:
+                    while True:
+                        file.write(b"x" * size)
+                except OSError:
+                    pass
+        if os.statvfs(filler).f_bavail != 0:
+            raise RuntimeError("the disk is not full")
+        return filler
 
     def cut(self, i):
         """The cable of a node is out: what is sent is lost, and nobody is told."""

@@ -106,19 +106,7 @@ def disk_full(run):
     job = run.start()
     if not run.until(job, lambda: run.saved() and run.step() > run.saved(), "a checkpoint and a step behind it"):
         return
-    kept, filler = run.saved(), run.cluster.outside(run.cluster.disk() + "/filler")
-    with open(filler, "wb", buffering=0) as file:
-        try:
-            for size in (65536, 4096, 1):
-                try:
-                    while True:
-                        file.write(b"x" * size)
-                except OSError:
-                    pass
-        finally:
-            full = os.statvfs(filler).f_bavail == 0
-    if not full:
-        run.problems.append("the disk is not full")
+    kept, filler = run.saved(), run.cluster.fill_disk()
     # Files tell nothing now.
     run.await_texts(job, "lines wait in memory until there is room",
                     r"checkpoint of step \d+ failed, the previous one is kept: .*[Nn]o space")

@@ -27,6 +27,8 @@ LONG = PLAN + ["train.steps=1000000", "checkpoint.every=0"]
 # Seconds that anything may take on a machine that has other work: a bound for what hangs, not for what is slow.
 WAIT = 400
 
+DISK_MIB = 32  # of a disk that a case may fill
+
 
 class Jobs:
     def __init__(self, slurm, folder, program):
@@ -35,6 +37,11 @@ class Jobs:
 
     def out(self, name):
         return os.path.join(self.folder, name)
+
+    def seen(self, name):
+        """A run folder as this program sees it: the small disk is the nodes' own."""
+        path = self.out(name)
+        return self.slurm.outside(path) if path.startswith(self.slurm.disk() + "/") else path
 
     def submit(self, script, words, options=NODES, more=None):
         settings = dict({"GALVATRON": self.program}, **(more or {}))
@@ -54,12 +61,12 @@ class Jobs:
 
     def require(self, name, files):
         for file in files:
-            if not glob.glob(os.path.join(self.out(name), file)):
-                self.problems.append(f"{file} is missing in {name}, which holds {glob.glob(self.out(name) + '/*')}")
+            if not glob.glob(os.path.join(self.seen(name), file)):
+                self.problems.append(f"{file} is missing in {name}, which holds {glob.glob(self.seen(name) + '/*')}")
 
     def steps(self, name):
         """What must be the same in every repetition, of each step that was logged."""
-        path = os.path.join(self.out(name), "metrics.jsonl")
+        path = os.path.join(self.seen(name), "metrics.jsonl")
         if not os.path.exists(path):
             return {}
         with open(path, encoding="utf-8") as file:
@@ -79,7 +86,7 @@ class Jobs:
         self.slurm.until(lambda: self.checkpoint_steps(name), seconds, f"a checkpoint of {name}")
 
     def checkpoint_steps(self, name):
-        files = glob.glob(os.path.join(self.out(name), "checkpoints", "step-*.h5"))
+        files = glob.glob(os.path.join(self.seen(name), "checkpoints", "step-*.h5"))
         return sorted(int(re.search(r"step-(\d+)", file).group(1)) for file in files)
 
     def hurry(self, job):
@@ -93,7 +100,7 @@ class Jobs:
                          lambda: f"'{what}' does not come from job {job}\n{self.slurm.job_text(job)}")
 
     def touch_stop(self, name):
-        open(os.path.join(self.out(name), "STOP"), "w", encoding="ascii").close()
+        open(os.path.join(self.seen(name), "STOP"), "w", encoding="ascii").close()
 
     def restarts(self, job):
         return int(self.slurm.facts(job)["Restarts"])
@@ -240,6 +247,32 @@ def killed(j):
     j.play("train", words + [f"train.stop_after={last + 5}"], [f"resumed_from={last} "])
 
 
+def disk_full(j):
+    """No room for the last checkpoint of a job that is told to stop: one message, and the one before stays the newest. No room
+    at the start of the next: it ends with 3. Once there is room the same line goes on."""
+    j.folder = j.slurm.disk()
+    words = [DECK, "--out", j.out("run")] + LONG + ["run.trace=0"]
+    job = j.submit("train", words)
+    j.await_step("run", 10)
+    j.slurm.command(["scancel", "--signal=USR1", str(job)])
+    j.await_checkpoint("run")
+    j.await_step("run", j.checkpoint_steps("run")[-1] + 5)
+    filler = j.slurm.fill_disk()
+    j.slurm.command(["scancel", "--signal=TERM", f"{job}.0"])
+    text = j.ended(job, "FAILED", 75, ["stopped=requeue"])
+    told = re.findall(r"checkpoint of step \d+ failed, the previous one is kept: .*no space for ", text)
+    if len(told) != 1:
+        j.problems.append(f"{len(told)} messages of a failed checkpoint, expected one:\n{text}")
+    kept = j.checkpoint_steps("run")
+    refused = j.play("train", words, ["galvatron: .*run folder .*[Nn]o space"], "FAILED", 3)
+    if len(re.findall("[Nn]o space", refused)) != 1:
+        j.problems.append(f"the full disk is not told of once:\n{refused}")
+    os.remove(filler)
+    if len(kept) != 1 or j.checkpoint_steps("run") != kept:
+        j.problems.append(f"checkpoints of steps {kept}, then {j.checkpoint_steps('run')}")
+    j.play("train", words + [f"train.stop_after={kept[-1] + 5}"], [f"resumed_from={kept[-1]} "])
+
+
 def mismatch(j):
     """Without PMI every rank is alone: exit 3, with what to do, from every way to start."""
     j.play("train", [DECK, "--out", j.out("run"), "plan.pp=1"], ["MPI sees 1 rank, but the launcher says SLURM_NTASKS=4",
@@ -326,7 +359,7 @@ def link_cut(j):
 
 
 CASES = {name: case for name, case in globals().items()
-         if name in ("scripts", "run", "sweep", "chain", "chain_refused", "chain_ends", "requeue", "signals", "killed", "mismatch", "doctor",
+         if name in ("scripts", "run", "sweep", "chain", "chain_refused", "chain_ends", "requeue", "signals", "killed", "disk_full", "mismatch", "doctor",
                       "time_limit", "preempted", "node_death", "link_cut")}
 
 
@@ -334,7 +367,7 @@ def main():
     case, program = sys.argv[1:]
     os.chdir(SOURCE)
     try:
-        with SlurmCluster(2) as slurm, tempfile.TemporaryDirectory(prefix="galvatron-slurm-") as folder:
+        with SlurmCluster(2, DISK_MIB) as slurm, tempfile.TemporaryDirectory(prefix="galvatron-slurm-") as folder:
             jobs = Jobs(slurm, folder, tested(program))
             try:
                 CASES[case](jobs)
