@@ -16,7 +16,7 @@ without_services=()
 for argument in "$@"; do
   case $argument in
     --tests)
-      packages+=(libgtest-dev libbenchmark-dev hdf5-tools python3 python3-h5py)
+      packages+=(libgtest-dev libbenchmark-dev hdf5-tools python3 python3-h5py iproute2)
       # Newer systems no longer have this one; the test of the format says so and is skipped.
       optional+=(clang-format-14)
       # One of the two kinds of modules; they cannot both be installed.

@@ -5,6 +5,7 @@ Usage: provoke.py CASE PROGRAM MPIEXEC. Each case says how many ranks, which exi
 hold, how many messages there are, and within how many seconds the job must be over.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -60,8 +61,15 @@ def run(call, values, seconds):
         return None, output, time.monotonic() - start
 
 
+def launcher_crashed(code, output):
+    """Whether mpiexec of Open MPI 4.1 died of its own end, after the job's: seen when it had killed a stopped rank."""
+    return code == -11 and "PMIx_server_finalize" in output and "MPI_ABORT was invoked" in output
+
+
 def problems(case, code, output):
     _, codes, texts, messages = CASES[case]
+    if launcher_crashed(code, output):
+        code = int(re.search(r"with errorcode (\d+)", output).group(1))
     found = []
     if code is None:
         found.append(f"still running after {PATIENCE} s")
