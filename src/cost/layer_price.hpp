@@ -118,6 +118,8 @@ class CostModel {
   Played play(const PricedAt& at, program::Phase phase, TermSeconds& terms);
   Moved move(const PricedAt& at, program::Phase phase);
   Talk talk_of(const PricedAt& at, const DigestStep& step, const DigestPair::Played& phase);
+  double lateness(const PricedAt& at, const DigestStep& step, const DigestPair::Played& phase,
+                  double computed);
   Direction price_direction(const PricedAt& at, std::span<const program::Phase> phases, LayerPrice& price);
   void price_sync(const PricedAt& at, Direction backward, LayerPrice& price);
   std::vector<Seconds> durations(const Digest& digest, const spec::LayerStrategy& strategy,

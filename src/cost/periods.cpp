@@ -2,7 +2,8 @@
 // next layer that needs them and reduces the gradients of the one before while a layer computes, so per
 // micro-batch a layer costs the longer of both, with the harm that they do each other; the sync of the last
 // micro-batch hides under the same compute. The ring of context parallelism runs beside the steps between its
-// start and its wait. What the deck turns off, and everything else, is played one after the other.
+// start and its wait. What the deck turns off, and everything else, is played one after the other; who meets
+// in a collective waits for the last to come, the longer the more all had to compute since the last meeting.
 #include <algorithm>
 
 #include "cost/layer_price.hpp"
@@ -87,6 +88,15 @@ Talk CostModel::talk_of(const PricedAt& at, const DigestStep& step, const Digest
   return talk;
 }
 
+/// What is waited for the last member of the collective's group.
+double CostModel::lateness(const PricedAt& at, const DigestStep& step, const DigestPair::Played& phase,
+                           double computed) {
+  const Digest& digest = phase.of_groups ? at.pair.groups() : at.pair.compute();
+  const auto& collective = digest.collectives[static_cast<size_t>(step.number)];
+  const auto& shapes = shapes_of(at.strategy, collective.axes, at.place);
+  return shapes.empty() ? 0 : lateness_of(profile_.hardware, shapes.front(), computed);
+}
+
 CostModel::Played CostModel::play(const PricedAt& at, Phase phase, TermSeconds& terms) {
   /// A transfer that was started: what it is waited for counts for its term.
   struct UnderWay {
@@ -96,6 +106,8 @@ CostModel::Played CostModel::play(const PricedAt& at, Phase phase, TermSeconds& 
   Played played;
   TwoStreams streams;
   std::vector<UnderWay> under_way;
+  std::vector<const DigestStep*> meetings;
+  double computed = 0;
   const auto wait = [&](const UnderWay& one) {
     const double before = streams.waited();
     streams.wait(one.number);
@@ -117,12 +129,21 @@ CostModel::Played CostModel::play(const PricedAt& at, Phase phase, TermSeconds& 
       under_way.push_back({step.ticket, streams.start(talk_of(at, step, steps)), step.term});
       return;
     }
+    if (step.kind == DigestStep::Kind::collective)
+      meetings.push_back(&step);
+    else
+      computed += duration.seconds;
     streams.compute(duration.seconds);
     terms[step.term] += duration.seconds;
   };
   for (const DigestStep& step : steps.clears) play_step(step);
   for (const DigestStep& step : steps.steps) play_step(step);
   for (const UnderWay& one : under_way) wait(one);
+  for (const DigestStep* meeting : meetings) {
+    const double late = lateness(at, *meeting, steps, computed / static_cast<double>(meetings.size()));
+    streams.compute(late);
+    terms[meeting->term] += late;
+  }
   played.seconds = streams.now();
   if (streams.slowed() > 0) terms[contention_term(phase)] += streams.slowed();
   return played;

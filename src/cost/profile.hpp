@@ -109,6 +109,8 @@ struct HardwareProfile {
   std::map<CollectiveKey, Curve> collectives;  ///< of the fastest form at each size
   std::vector<core::FormChoice> forms;     ///< which form that is; none for shapes that are direct throughout
   std::vector<Interference> interference;  ///< by kind, shape, bytes
+  /// What the last of a group is late, seconds over the seconds that all computed before they meet.
+  std::map<GroupShape, Curve> lateness;
   /// Per rank, FLOP/s, all ranks of the node busy, in the precision of the model that was profiled.
   std::vector<double> gemm_flops;
   std::map<core::DType, std::vector<double>> gemm_peaks;  ///< likewise in every precision that was measured
@@ -127,6 +129,10 @@ struct HardwareProfile {
 /// where none of the kind was measured.
 const Interference* interference_of(const HardwareProfile& profile, core::CollectiveKind kind,
                                     const GroupShape& shape, double bytes);
+
+/// Seconds that a group of this shape waits for its last member when all have computed for so long: by the
+/// curve of the shape, else of the one with the next number of nodes and ranks; 0 where none was measured.
+double lateness_of(const HardwareProfile& profile, const GroupShape& shape, double compute_seconds);
 
 /// Node of a rank.
 int64_t node_of(const HardwareProfile& profile, int64_t rank);

@@ -55,10 +55,13 @@ Kept still_valid(const cost::Profile& earlier, const std::string& hardware, cons
       machine.gemm_peaks.clear();
       machine.memory_bytes_per_second.clear();
       machine.interference.clear();
+      machine.lateness.clear();
     }
     if (!machine.gemm_peaks.empty()) parts.emplace_back("peaks");
     if (!machine.interference.empty())
       parts.push_back(core::format("{} rows of interference", machine.interference.size()));
+    if (!machine.lateness.empty())
+      parts.push_back(core::format("lateness of {} groups", machine.lateness.size()));
   }
   if (same_steps) {
     kept.profile.model = earlier.model;

@@ -72,4 +72,32 @@ std::vector<GroupSet> group_sets(const std::vector<int>& node_of) {
   return out;
 }
 
+std::vector<const GroupSet*> largest_sets(const std::vector<GroupSet>& sets) {
+  std::vector<const GroupSet*> chosen;
+  const auto largest = [&](const auto& counts) {
+    const GroupSet* best = nullptr;
+    for (const auto& set : sets)
+      if (counts(set.shape) && (best == nullptr || set.shape.ranks > best->shape.ranks)) best = &set;
+    if (best != nullptr && std::find(chosen.begin(), chosen.end(), best) == chosen.end())
+      chosen.push_back(best);
+  };
+  largest([](const cost::GroupShape& shape) { return shape.nodes == 1; });
+  largest([](const cost::GroupShape&) { return true; });
+  return chosen;
+}
+
+std::map<cost::GroupShape, std::unique_ptr<comm::Communicator>> live_groups(
+    comm::World& world, const std::vector<const GroupSet*>& sets, const cost::HardwareProfile& profile) {
+  std::map<cost::GroupShape, std::unique_ptr<comm::Communicator>> groups;
+  for (const auto* set : sets) {
+    const auto& shape = set->shape;
+    const auto table = core::table_of(profile.forms, shape.ranks, shape.nodes, shape.per_node);
+    auto& mine = groups[shape];
+    for (const auto& group : set->groups)
+      if (std::find(group.begin(), group.end(), world.rank()) != group.end())
+        mine = world.make_communicator(group, comm::TrafficClass::layer, table);
+  }
+  return groups;
+}
+
 }  // namespace galvatron::measure

@@ -1,6 +1,8 @@
 #pragma once
 // Which groups of ranks collectives are measured for: one set of disjoint groups per shape.
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,5 +33,13 @@ cost::GroupShape shape_of(const std::vector<int>& ranks, const std::vector<int>&
 /// for all degree · stride that divide the world, and the pairs of a first and a last pipeline stage. The
 /// same list on every rank, by shape.
 std::vector<GroupSet> group_sets(const std::vector<int>& node_of);
+
+/// Where not every set has its turn: of those on one node the largest, and the largest of all.
+std::vector<const GroupSet*> largest_sets(const std::vector<GroupSet>& sets);
+
+/// This rank's group of each of the sets, none where it is in none, with the forms of `profile.forms`.
+/// Collective.
+std::map<cost::GroupShape, std::unique_ptr<comm::Communicator>> live_groups(
+    comm::World& world, const std::vector<const GroupSet*>& sets, const cost::HardwareProfile& profile);
 
 }  // namespace galvatron::measure

@@ -3,8 +3,6 @@
 #include "measure/interference.hpp"
 
 #include <algorithm>
-#include <map>
-#include <memory>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -19,21 +17,6 @@ namespace galvatron::measure {
 namespace {
 
 using core::CollectiveKind;
-
-/// The sets worth a row: of the groups on one node the largest, and the largest of all.
-std::vector<const GroupSet*> chosen_sets(const std::vector<GroupSet>& sets) {
-  std::vector<const GroupSet*> chosen;
-  const auto largest = [&](const auto& counts) {
-    const GroupSet* best = nullptr;
-    for (const auto& set : sets)
-      if (counts(set.shape) && (best == nullptr || set.shape.ranks > best->shape.ranks)) best = &set;
-    if (best != nullptr && std::find(chosen.begin(), chosen.end(), best) == chosen.end())
-      chosen.push_back(best);
-  };
-  largest([](const cost::GroupShape& shape) { return shape.nodes == 1; });
-  largest([](const cost::GroupShape&) { return true; });
-  return chosen;
-}
 
 enum class Beside { nothing, products };
 
@@ -163,23 +146,6 @@ std::vector<cost::Interference> missing_rows(const std::vector<const GroupSet*>&
   return rows;
 }
 
-using Groups = std::map<cost::GroupShape, std::unique_ptr<comm::Communicator>>;
-
-/// This rank's group of each set, none where it has none. Collective.
-Groups live_groups(comm::World& world, const std::vector<const GroupSet*>& sets,
-                   const std::vector<core::FormChoice>& forms) {
-  Groups groups;
-  for (const auto* set : sets) {
-    const auto& shape = set->shape;
-    const auto table = core::table_of(forms, shape.ranks, shape.nodes, shape.per_node);
-    auto& mine = groups[shape];
-    for (const auto& group : set->groups)
-      if (std::find(group.begin(), group.end(), world.rank()) != group.end())
-        mine = world.make_communicator(group, comm::TrafficClass::layer, table);
-  }
-  return groups;
-}
-
 void insert_sorted(cost::HardwareProfile& profile, const cost::Interference& row) {
   const auto before = [](const auto& a, const auto& b) {
     return std::tuple(a.kind, a.shape, a.bytes) < std::tuple(b.kind, b.shape, b.bytes);
@@ -196,13 +162,13 @@ InterferenceCoverage measure_interference(comm::World& world, device::Device& de
                                           cost::HardwareProfile& profile, store::RawTable& raw) {
   raw.x_unit = "B";
   raw.meaning = "matrix products and collectives, alone and at the same time, over bytes of the whole tensor";
-  const auto chosen = chosen_sets(sets);
+  const auto chosen = largest_sets(sets);
   InterferenceCoverage coverage;
   coverage.wanted = static_cast<int64_t>(chosen.size() * options.kinds.size() * options.sizes.size());
   const auto rows = missing_rows(chosen, options, profile);
   coverage.measured = coverage.kept = coverage.wanted - static_cast<int64_t>(rows.size());
   if (rows.empty()) return coverage;
-  const auto groups = live_groups(world, chosen, profile.forms);
+  const auto groups = live_groups(world, chosen, profile);
   double largest = 0;
   for (const auto& row : rows) largest = std::max(largest, row.bytes);
   InterferenceBench bench(world, device, kernels, options, static_cast<int64_t>(largest));

@@ -13,6 +13,7 @@
 #include "measure/algorithms.hpp"
 #include "measure/counters.hpp"
 #include "measure/device_facts.hpp"
+#include "measure/gemm_bench.hpp"
 #include "measure/profile_report.hpp"
 
 namespace galvatron::measure {
@@ -21,6 +22,8 @@ namespace {
 // Shares of what is left of the budget when each part starts; interference takes the rest.
 constexpr double links_share = 0.2;
 constexpr double collectives_share = 0.3;
+constexpr double lateness_share = 0.1;
+constexpr int64_t lateness_gemm = 96;  // rows = columns = depth: short beside what lies between two meetings
 constexpr double algorithms_share = 0.1;
 constexpr double peaks_share = 0.1;
 constexpr double layers_share = 0.85;
@@ -59,6 +62,15 @@ class Parts {
     begin("collectives", collectives_share);
     const auto done = measure_collectives(world_, device_, sets_, options_.collectives, budget_, hardware(),
                                           measured_.raw["collectives"]);
+    end(done.measured, done.wanted, "points", done.kept);
+  }
+
+  void lateness(core::DType dtype) {
+    begin("lateness", lateness_share);
+    GemmBench gemm(world_, device_, kernels_, lateness_gemm, dtype);
+    const auto done = measure_lateness(
+        world_, device_, [&gemm] { gemm.play(); }, sets_, options_.lateness, budget_, hardware(),
+        measured_.raw["lateness"]);
     end(done.measured, done.wanted, "points", done.kept);
   }
 
@@ -166,7 +178,12 @@ void play(Parts& parts, const Request& request, ReserveMeter& meter, Outcome& ou
   parts.links();
   if (!stopped()) parts.collectives();
   meter.mark("message library");
+<<<<<<< HEAD
   if (!stopped()) parts.algorithms(request);
+=======
+  if (!stopped()) parts.products(request);
+  if (!stopped()) parts.lateness(request.dtype);
+>>>>>>> 2ba2033 (measure, cost: how late the last of a group comes is measured and priced)
   if (!stopped()) parts.peaks(request.dtype);
   if (!stopped()) parts.layers(request, outcome);
   if (!stopped()) parts.interference();

@@ -1,6 +1,6 @@
 #pragma once
-// The whole profile phase: links, collectives, peaks, interference, layers and the memory outside the arena,
-// within one budget of seconds. What an earlier start has measured is not measured again.
+// The whole profile phase: links, collectives, lateness, peaks, layers, interference and the memory outside
+// the arena, within one budget of seconds. What an earlier start has measured is not measured again.
 
 #include <cstdint>
 #include <functional>
@@ -17,6 +17,7 @@
 #include "measure/collectives.hpp"
 #include "measure/fingerprints.hpp"
 #include "measure/interference.hpp"
+#include "measure/lateness.hpp"
 #include "measure/layers.hpp"
 #include "measure/links.hpp"
 #include "measure/peaks.hpp"
@@ -39,6 +40,7 @@ struct Options {
   CollectiveOptions collectives;
   PeakOptions peaks;
   InterferenceOptions interference;
+  LatenessOptions lateness;
   LayerOptions layers;
   BudgetHooks hooks;  ///< `save` and `progress` are set by measure_all
   /// Given what there is after each part, and when a save is asked for; on every rank at the same time.

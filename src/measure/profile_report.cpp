@@ -47,6 +47,16 @@ std::string interference_table(const cost::HardwareProfile& profile) {
   return core::table(rows);
 }
 
+std::string lateness_table(const cost::HardwareProfile& profile) {
+  std::vector<core::Row> rows = {{"ranks", "nodes", "computing", "late", "of it"}};
+  for (const auto& [shape, curve] : profile.lateness)
+    for (const auto& point : curve.points)
+      rows.push_back({std::to_string(shape.ranks), std::to_string(shape.nodes), core::format_seconds(point.x),
+                      core::format_seconds(point.seconds),
+                      core::format("{:.1f} %", 100 * point.seconds / point.x)});
+  return core::table(rows);
+}
+
 std::string cost_lines(const cost::ModelProfile& profile) {
   auto out = cost_line(profile, "optimizer", "optimizer", "parameter") +
              cost_line(profile, "sum_of_squares", "gradient norm, for clip", "parameter");
@@ -96,6 +106,8 @@ std::string profile_report(const cost::Profile& profile) {
   auto text = hardware_report(profile.hardware) + slow_devices(profile.model);
   if (!profile.hardware.interference.empty())
     text += "matrix products and collectives at the same time\n" + interference_table(profile.hardware);
+  if (!profile.hardware.lateness.empty())
+    text += "how late the last one is when all have computed and meet\n" + lateness_table(profile.hardware);
   text += "once a step\n" + cost_lines(profile.model);
   text += "counted per token, mean over the ranks\n" + counter_table(profile.model);
   if (!profile.coverage.empty()) text += "what the budget covered\n" + coverage_text(profile.coverage);

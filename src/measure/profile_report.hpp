@@ -12,6 +12,9 @@ namespace galvatron::measure {
 /// Times of matrix products and collectives at the same time over their times alone.
 std::string interference_table(const cost::HardwareProfile& profile);
 
+/// How late the last member of a group is after so many seconds of computing, also as a part of these.
+std::string lateness_table(const cost::HardwareProfile& profile);
+
 /// Optimizer, gradient norm and loader: what a parameter or a token of the longest measured row costs.
 std::string cost_lines(const cost::ModelProfile& profile);
 

@@ -73,10 +73,21 @@ std::string links_of(const RunValues& values) {
          lines_table("since an earlier profile", values.link_changes) + coverage_of(values);
 }
 
+std::string lateness_of(const cost::HardwareProfile& hardware) {
+  Rows rows = {{"ranks", "nodes", "computing", "late", "of it"}};
+  for (const auto& [shape, curve] : hardware.lateness)
+    for (const auto& point : curve.points)
+      rows.push_back({std::to_string(shape.ranks), std::to_string(shape.nodes), core::format_seconds(point.x),
+                      core::format_seconds(point.seconds),
+                      format("{:.1f} %", 100 * point.seconds / point.x)});
+  if (rows.size() == 1) return {};
+  return html_table(rows, {0, 1, 2, 3, 4}, "How late the last one is when all have computed and meet");
+}
+
 std::string machine_of(const RunValues& values) {
   if (!values.hardware) return {};
   auto out = peaks_picture(*values.hardware) + interference_picture(*values.hardware) +
-             reserve_picture(*values.hardware);
+             lateness_of(*values.hardware) + reserve_picture(*values.hardware);
   if (values.counters.size() > 1)
     out += html_table(values.counters, {1}, "Counted per token, mean over the ranks");
   if (!values.counters_missing.empty()) out += paragraph("Not counted: " + values.counters_missing, "none");

@@ -1,5 +1,5 @@
 // Collectives of profile.h5: curves per kind and group shape, the form that is fastest from which size on,
-// and what they and computation cost each other.
+// what they and computation cost each other, and how late the last member is.
 #include <utility>
 
 #include "store/profile_columns.hpp"
@@ -92,18 +92,40 @@ std::vector<cost::Interference> read_interference(hid_t parent) {
   return rows;
 }
 
+void write_lateness(hid_t parent, const std::map<cost::GroupShape, cost::Curve>& lateness) {
+  const auto group = h5::create_group(parent, "lateness");
+  write_shapes(group.get(),
+               column<cost::GroupShape>(lateness, [](const auto& entry) { return entry.first; }));
+  write_curves(group.get(), column<cost::Curve>(lateness, [](const auto& entry) { return entry.second; }),
+               "s", "seconds that all compute before they meet");
+}
+
+/// Profiles of other writers may leave the group out: nobody is late then.
+std::map<cost::GroupShape, cost::Curve> read_lateness(hid_t parent) {
+  if (!h5::has(parent, "lateness")) return {};
+  const auto group = open_group(parent, "lateness");
+  const auto ranks = h5::read_integers(group.get(), "ranks").size();
+  const auto shapes = read_shapes(group.get(), ranks);
+  auto curves = read_curves(group.get(), ranks);
+  std::map<cost::GroupShape, cost::Curve> lateness;
+  for (size_t i = 0; i < ranks; ++i) lateness[shapes[i]] = std::move(curves[i]);
+  return lateness;
+}
+
 }  // namespace
 
 void write_collectives(hid_t hardware_group, const cost::HardwareProfile& hardware) {
   write_curves_of_kinds(hardware_group, hardware.collectives);
   write_forms(hardware_group, hardware.forms);
   write_interference(hardware_group, hardware.interference);
+  write_lateness(hardware_group, hardware.lateness);
 }
 
 void read_collectives(hid_t hardware_group, cost::HardwareProfile& hardware) {
   hardware.collectives = read_curves_of_kinds(hardware_group);
   hardware.forms = read_forms(hardware_group);
   hardware.interference = read_interference(hardware_group);
+  hardware.lateness = read_lateness(hardware_group);
 }
 
 }  // namespace galvatron::store::profile

@@ -137,8 +137,8 @@ TEST(Profile, SaysWhatItMeasuredAndWhere) {
   EXPECT_GT(hardware.reserve_bytes, 1 << 20);
   EXPECT_TRUE(hardware.reserve_parts.contains("program"));
   EXPECT_EQ(hardware.conditions.at("date"), "2030-01-01");
-  EXPECT_EQ(outcome.measured.profile.coverage.size(), 5u)
-      << "links, collectives, peaks, layers, interference";
+  EXPECT_EQ(outcome.measured.profile.coverage.size(), 6u)
+      << "links, collectives, lateness, peaks, layers, interference";
   const auto report = outcome_report(outcome);
   for (const char* part : {"links", "peaks", "what the budget covered", "layers", "counters of rank 0"})
     EXPECT_NE(report.find(part), std::string::npos) << "'" << part << "' is missing in:\n" << report;

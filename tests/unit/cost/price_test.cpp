@@ -341,6 +341,36 @@ TEST(LayerPrice, UnmeasuredProductsTakeTheNearestEfficiency) {
   EXPECT_GE(price.modelled_seconds, price.term_seconds[0]);
 }
 
+TEST(LayerPrice, MeetingsWaitForTheLastToCome) {
+  auto profile = test::round_profile(1, 8);
+  const auto price_of = [&](int32_t tp) {
+    LayerPricer pricer(profile, {1, 8, 0}, no_workspace);
+    program::LayerContext context;
+    context.strategy.tp = tp;
+    context.strategy.dp = 8 / tp;
+    context.samples = 4;
+    return pricer.price(model.layers[1], context, {});
+  };
+  const auto split_before = price_of(2), whole_before = price_of(1);
+  // A twentieth of what is computed between two meetings, and a little each time.
+  auto& curve = profile.hardware.lateness[{8, 1, 8}];
+  curve.points = {{0, 1e-6, 0, 0, 0, 0, 5}, {1, 1e-6 + 0.05, 0, 0, 0, 0, 5}};
+  const auto split = price_of(2), whole = price_of(1);
+  const auto forward = static_cast<size_t>(program::Phase::forward);
+  EXPECT_EQ(whole.phase_seconds[forward], whole_before.phase_seconds[forward]) << "it meets nobody";
+  const double added = split.phase_seconds[forward] - split_before.phase_seconds[forward];
+  const auto terms = time_terms();
+  const auto of_talk = static_cast<size_t>(
+      std::find_if(terms.begin(), terms.end(),
+                   [](const auto& term) { return term.name == "forward tensor parallel"; }) -
+      terms.begin());
+  const double talk = split_before.term_seconds[of_talk];
+  const double computed = split_before.phase_seconds[forward] - talk;
+  // An all-gather before the products and a reduce-scatter behind them.
+  EXPECT_NEAR(added, 2e-6 + 0.05 * computed, 1e-9 + 1e-6 * computed);
+  EXPECT_NEAR(split.term_seconds[of_talk] - talk, added, 1e-12) << "a term that knows it";
+}
+
 TEST(LayerPrice, SlowLinksAcrossNodesCount) {
   const auto profile = test::round_profile(2, 2);
   program::LayerContext context;

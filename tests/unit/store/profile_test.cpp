@@ -53,6 +53,8 @@ cost::Profile some_profile() {
   hardware.reserve_units = {1, 2, 3};
   hardware.interference = {{core::CollectiveKind::all_reduce, {4, 2, 2}, 65536, 1.5, 2.25},
                            {core::CollectiveKind::shift, {2, 1, 2}, 1024, 1, 1.125}};
+  hardware.lateness[{4, 2, 2}].points = {{1e-4, 1e-6, 0, 2e-6, 3e-6, 0.5, 5},
+                                         {1e-2, 3e-4, 0, 1e-3, 1e-3, 0.5, 5}};
   hardware.gemm_peaks = {{core::DType::f32, {1e11, 1.1e11}}, {core::DType::bf16, {2e10, 2e10}}};
   hardware.fingerprint = "machine";
   hardware.nominal = true;
