@@ -178,12 +178,8 @@ void play(Parts& parts, const Request& request, ReserveMeter& meter, Outcome& ou
   parts.links();
   if (!stopped()) parts.collectives();
   meter.mark("message library");
-<<<<<<< HEAD
   if (!stopped()) parts.algorithms(request);
-=======
-  if (!stopped()) parts.products(request);
   if (!stopped()) parts.lateness(request.dtype);
->>>>>>> 2ba2033 (measure, cost: how late the last of a group comes is measured and priced)
   if (!stopped()) parts.peaks(request.dtype);
   if (!stopped()) parts.layers(request, outcome);
   if (!stopped()) parts.interference();
