@@ -148,6 +148,7 @@ struct TrainSection {
   bool overlap_gradients = true;
   bool overlap_parameters = true;
   bool overlap_ring = true;
+  bool graphs = true;
   bool operator==(const TrainSection&) const = default;
 };
 

@@ -82,7 +82,13 @@ TrainFields overlap_fields() {
        {},
        "",
        "Ring attention passes keys and values on while it computes. false: they move when it waits for them. "
-       "The same numbers either way."}};
+       "The same numbers either way."},
+      {"graphs",
+       &S::graphs,
+       {},
+       "",
+       "On a device, runs of compute steps of forward and backward are captured at their second time and "
+       "launched as CUDA graphs from then on. CPUs have none. The same numbers either way."}};
 }
 
 TrainFields precision_fields() {

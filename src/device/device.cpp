@@ -77,4 +77,13 @@ void Device::deallocate_host(std::byte* data) noexcept {
   std::free(data);
 }
 
+void Stream::begin_capture() {
+  throw core::InternalError(
+      "this device's work is done before the call returns: there is nothing to capture");
+}
+
+std::unique_ptr<Graph> Stream::end_capture() {
+  throw core::InternalError("no capture has begun");
+}
+
 }  // namespace galvatron::device

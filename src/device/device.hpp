@@ -76,6 +76,13 @@ class Event {
   virtual double seconds_since(const Event& earlier) const = 0;
 };
 
+/// Work that a stream was given while it captured, to be given again as a whole.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  virtual void launch(Stream& stream) = 0;
+};
+
 /// An in-order queue of work. On the CPU work is done before the call returns, so there is nothing to wait
 /// for.
 class Stream {
@@ -85,6 +92,16 @@ class Stream {
   virtual void synchronize() = 0;
   /// Work given from now on waits for the event's point as it is now; the host goes on.
   virtual void wait(Event& event) = 0;
+
+  /// Whether work can be captured: not where it is done before the call returns.
+  virtual bool captures() const { return false; }
+  /// Until the capture ends, work is noted with its arguments and not done. Meanwhile nobody waits for the
+  /// stream, and it meets no event.
+  virtual void begin_capture();
+  /// What was noted. Throws core::Error where it cannot be given again.
+  virtual std::unique_ptr<Graph> end_capture();
+  /// Forgets what was noted, after an error too.
+  virtual void abandon_capture() noexcept {}
 };
 
 /// What a stream is for. Communication goes before compute where the device has to choose: others wait for

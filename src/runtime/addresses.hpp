@@ -23,6 +23,7 @@ struct GroupAddresses {
 
   /// Takes the owner's buffers where a guest has none of its own (its scratch ones it has).
   void adopt(const GroupAddresses& owner);
+  bool operator==(const GroupAddresses&) const = default;
 };
 
 /// What lies behind addresses: bytes, or nothing in a rehearsal. A pretended arena has places, so that what
@@ -47,6 +48,7 @@ struct LayerAddresses {
 
   /// Throws core::InternalError when the storage has no base in this phase.
   device::TensorView view(const program::Operand& operand) const;
+  bool operator==(const LayerAddresses&) const = default;
 
  private:
   std::byte* base_of(const program::Value& value) const;

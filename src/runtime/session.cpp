@@ -86,6 +86,10 @@ Session::Session(comm::World& world, device::Device& device, kernels::Kernels& k
     steps_->set_poison(poison_.get());
     beside_->set_poison(poison_.get());
   }
+  if (options.graphs == Graphs::on && stream_->captures() && poison_ == nullptr) {
+    graphs_of_steps_ = std::make_unique<StepGraphs>(*stream_, options.note);
+    steps_->set_graphs(graphs_of_steps_.get());
+  }
   if (options.trace_steps > 0) start_trace(options.trace_steps);
   restore();
   // What lowering left behind: else it would stay beside the arena for the whole of training.

@@ -41,9 +41,12 @@ struct SessionOptions {
   LossScale loss_scale = {};
   uint64_t seed = 1234;
   OverlapSettings overlap = {};
+  Graphs graphs = Graphs::on;  ///< where the device's streams capture and memory is not poisoned
   Recycled recycled = recycled_by_default;
   int64_t trace_steps = 0;  ///< the last steps of which a trace is kept; 0 = none
   std::function<void(std::string_view)> pat = [](std::string_view) {};
+  /// Hears once why graphs were given up.
+  std::function<void(const std::string&)> note = [](const std::string&) {};
   /// Called in every step when gradients are reduced and not yet applied.
   std::function<void()> before_update = [] {};
 };
@@ -82,6 +85,8 @@ class Session {
   SectionTimes& times() { return times_; }
   /// Null without one.
   Trace* trace() { return trace_.get(); }
+  /// Runs of steps that were given to the device as a whole so far.
+  int64_t graph_launches() const { return graphs_of_steps_ ? graphs_of_steps_->launches() : 0; }
   /// Of the thread that computes; null without a trace.
   TraceLane* trace_lane() { return trace_ ? &trace_->compute : nullptr; }
 
@@ -108,6 +113,7 @@ class Session {
   std::unique_ptr<Trace> trace_;    ///< before the threads that write to it
   SectionTimes beside_times_;       ///< of the thread beside: not part of this rank's step
   std::unique_ptr<comm::Background> ring_;
+  std::unique_ptr<StepGraphs> graphs_of_steps_;  ///< null where nothing is captured
   std::unique_ptr<StepPlayer> steps_, beside_;
   std::unique_ptr<StateTraffic> state_;
   std::unique_ptr<Player> player_;

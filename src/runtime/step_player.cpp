@@ -20,26 +20,28 @@ TraceSlice slice_of(const Step& step, double begin, double end) {
   return {begin, end, TraceKind::collective, static_cast<uint8_t>(collective->kind)};
 }
 
+bool communicates(const Step& step) {
+  return step.kind == StepKind::collective || step.kind == StepKind::wait;
+}
+
 }  // namespace
+
+void StepPlayer::set_loss_scale(double scale) {
+  if (scale != loss_scale_ && graphs_ != nullptr) graphs_->forget();
+  loss_scale_ = scale;
+}
 
 void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section section) {
   const auto& steps = layer.program->steps(phase);
   auto begin = now();
-  for (size_t at = 0; at < steps.size(); ++at) {
+  for (size_t at = 0; at < steps.size();) {
     const auto& step = steps[at];
+    if (!communicates(step)) {
+      at = play_run(layer, phase, at);
+      continue;
+    }
     if (poison_ != nullptr) poison_->work(layer, steps, at);
-    if (const auto kind = program::epilogue_at(*layer.program, steps, at)) {
-      ++at;
-      if (poison_ != nullptr) poison_->work(layer, steps, at);
-      play(layer, step, steps[at], *kind);
-      progress_();
-      continue;
-    }
-    if (step.kind != StepKind::collective && step.kind != StepKind::wait) {
-      play(layer, step);
-      progress_();
-      continue;
-    }
+    ++at;
     const auto reached = now();
     times_.add(section, reached - begin);
     play(layer, step);
@@ -52,6 +54,37 @@ void StepPlayer::play(const LayerAddresses& layer, program::Phase phase, Section
   }
   if (poison_ != nullptr) poison_->unreduced(layer, phase);
   times_.add(section, now() - begin);
+}
+
+size_t StepPlayer::play_run(const LayerAddresses& layer, program::Phase phase, size_t begin) {
+  const auto& steps = layer.program->steps(phase);
+  auto end = begin;
+  while (end < steps.size() && !communicates(steps[end])) ++end;
+  // Other phases come once a step, with numbers of that step.
+  const bool repeats = phase == program::Phase::forward || phase == program::Phase::backward;
+  if (graphs_ == nullptr || poison_ != nullptr || watch_ || !repeats) {
+    play_run(layer, phase, begin, end);
+    return end;
+  }
+  graphs_->play(layer, phase, begin, [&] { play_run(layer, phase, begin, end); });
+  progress_();
+  return end;
+}
+
+void StepPlayer::play_run(const LayerAddresses& layer, program::Phase phase, size_t begin, size_t end) {
+  const auto& steps = layer.program->steps(phase);
+  for (auto at = begin; at < end; ++at) {
+    const auto& step = steps[at];
+    if (poison_ != nullptr) poison_->work(layer, steps, at);
+    if (const auto kind = program::epilogue_at(*layer.program, steps, at)) {
+      ++at;
+      if (poison_ != nullptr) poison_->work(layer, steps, at);
+      play(layer, step, steps[at], *kind);
+    } else {
+      play(layer, step);
+    }
+    if (graphs_ == nullptr || !graphs_->capturing()) progress_();
+  }
 }
 
 void StepPlayer::play(const LayerAddresses& layer, const Step& step) {

@@ -14,6 +14,7 @@
 #include "runtime/addresses.hpp"
 #include "runtime/poison.hpp"
 #include "runtime/sections.hpp"
+#include "runtime/step_graphs.hpp"
 #include "runtime/trace.hpp"
 
 namespace galvatron::runtime {
@@ -49,7 +50,7 @@ class StepPlayer {
 
   void set_update(const UpdateSettings& settings) { update_ = settings; }
   /// Factor on the gradient of the loss.
-  void set_loss_scale(double scale) { loss_scale_ = scale; }
+  void set_loss_scale(double scale);
   /// Transfers that a step starts and a later one waits for are made on that thread; without one they move
   /// when the message library is called.
   void set_ring(comm::Background* ring) { ring_ = ring; }
@@ -60,7 +61,10 @@ class StepPlayer {
   }
   /// What fills memory before it is used again; null for nothing.
   void set_poison(Poison* poison) { poison_ = poison; }
-  /// Called after every step, so that messages under way move on while this rank computes.
+  /// Captures runs of compute steps of forward and backward; null: none.
+  void set_graphs(StepGraphs* graphs) { graphs_ = graphs; }
+  /// Called after every step, or run of steps that is given as a whole, so that messages under way move on
+  /// while this rank computes.
   void set_progress(std::function<void()> progress) { progress_ = std::move(progress); }
 
   /// Hears before each collective which one it is and its number: the same on all members of a group, so that
@@ -74,6 +78,9 @@ class StepPlayer {
   void watch_logits(LogitsWatch watch) { watch_ = std::move(watch); }
 
  private:
+  /// Compute steps from `begin` up to the next step that communicates, or the end; where that is.
+  size_t play_run(const LayerAddresses& layer, program::Phase phase, size_t begin);
+  void play_run(const LayerAddresses& layer, program::Phase phase, size_t begin, size_t end);
   void compute(const LayerAddresses& layer, const program::Step& step);
   void collective(const LayerAddresses& layer, const program::Step& step);
   void exchange(const LayerAddresses& layer, const program::Step& step, comm::Communicator& group);
@@ -93,6 +100,7 @@ class StepPlayer {
   };
   comm::Background* ring_ = nullptr;
   Poison* poison_ = nullptr;
+  StepGraphs* graphs_ = nullptr;
   TraceLane *trace_ = nullptr, *ring_trace_ = nullptr;
   std::array<Transfer, 2> transfers_{};                                ///< by ticket
   std::array<comm::Pending, 2> pending_;                               ///< by ticket

@@ -84,6 +84,8 @@ SessionOptions session_options(const TrainJob& job) {
   options.loss_scale = initial_loss_scale(job.deck.train);
   options.seed = static_cast<uint64_t>(job.deck.run.seed);
   options.overlap = overlap_of(job.deck.train);
+  options.graphs = job.deck.train.graphs ? Graphs::on : Graphs::off;
+  options.note = [&log = job.log](const std::string& text) { log.info(text); };
   options.pat = job.pat;
   // A device's work is queued, so the host's clock says nothing about it.
   if (job.device.kind() == device::DeviceKind::cpu) options.trace_steps = job.deck.run.trace;

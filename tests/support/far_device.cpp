@@ -11,6 +11,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,8 +36,23 @@ class Queue {
  public:
   void give(std::function<void()> work) {
     const std::lock_guard lock(at_work());
+    if (captured_) {
+      captured_->push_back(std::move(work));
+      return;
+    }
     waiting_.push_back(std::move(work));
     ++given_;
+  }
+  using Captured = std::vector<std::function<void()>>;
+  void begin_capture() {
+    if (captured_) throw core::InternalError("a far stream captures already");
+    captured_.emplace();
+  }
+  Captured end_capture() { return *std::exchange(captured_, std::nullopt); }
+  void abandon_capture() { captured_.reset(); }
+  /// As CUDA has it, nobody waits for what is captured, and it meets no event.
+  void outside_of_capture(const char* what) const {
+    if (captured_) throw core::InternalError(core::format("{} while a far stream captures", what));
   }
   int64_t given() const { return given_; }
   bool reached(int64_t point) const { return done_ >= point; }
@@ -53,6 +69,7 @@ class Queue {
 
  private:
   std::deque<std::function<void()>> waiting_;
+  std::optional<Captured> captured_;
   int64_t given_ = 0, done_ = 0;
 };
 
@@ -62,16 +79,40 @@ class FarStream final : public Stream {
     // While an error is on its way there is nobody to tell another one.
     if (std::uncaught_exceptions() == 0) queue->run_to(queue->given());
   }
-  void synchronize() override { queue->run_to(queue->given()); }
+  void synchronize() override {
+    queue->outside_of_capture("a wait for its work");
+    queue->run_to(queue->given());
+  }
   void wait(Event& event) override;
+  bool captures() const override { return true; }
+  void begin_capture() override { queue->begin_capture(); }
+  std::unique_ptr<device::Graph> end_capture() override;
+  void abandon_capture() noexcept override { queue->abandon_capture(); }
 
   const std::shared_ptr<Queue> queue = std::make_shared<Queue>();
 };
+
+/// The things to do, to be done again with the arguments that they had.
+class FarGraph final : public device::Graph {
+ public:
+  explicit FarGraph(Queue::Captured work) : work_(std::move(work)) {}
+  void launch(Stream& stream) override {
+    for (const auto& each : work_) static_cast<FarStream&>(stream).queue->give(each);
+  }
+
+ private:
+  Queue::Captured work_;
+};
+
+std::unique_ptr<device::Graph> FarStream::end_capture() {
+  return std::make_unique<FarGraph>(queue->end_capture());
+}
 
 class FarEvent final : public Event {
  public:
   void record(Stream& stream) override {
     queue_ = static_cast<FarStream&>(stream).queue;
+    queue_->outside_of_capture("an event");
     queue_->give([time = time_] {
       *time = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     });
@@ -105,6 +146,7 @@ class FarEvent final : public Event {
 };
 
 void FarStream::wait(Event& event) {
+  queue->outside_of_capture("a wait for an event");
   queue->give(static_cast<FarEvent&>(event).arrival());
 }
 

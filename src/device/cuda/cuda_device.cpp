@@ -31,6 +31,19 @@ int visible_devices() {
 
 }  // namespace
 
+namespace {
+
+class CudaGraph final : public Graph {
+ public:
+  explicit CudaGraph(cudaGraph_t captured) : handle_(captured) {}
+  void launch(Stream& stream) override { GALV_CUDA(cudaGraphLaunch(handle_.get(), native(stream))); }
+
+ private:
+  GraphHandle handle_;
+};
+
+}  // namespace
+
 bool reached(cudaEvent_t event) {
   const auto code = cudaEventQuery(event);
   if (code != cudaErrorNotReady) check(code, "work on the device", std::source_location::current());
@@ -43,6 +56,26 @@ void CudaStream::synchronize() {
 
 void CudaStream::wait(Event& event) {
   GALV_CUDA(cudaStreamWaitEvent(get(), static_cast<CudaEvent&>(event).get(), cudaEventWaitDefault));
+}
+
+void CudaStream::begin_capture() {
+  // Calls of other threads (NCCL, the watchdog) are no part of it and may be of any kind.
+  GALV_CUDA(cudaStreamBeginCapture(get(), cudaStreamCaptureModeThreadLocal));
+}
+
+std::unique_ptr<Graph> CudaStream::end_capture() {
+  cudaGraph_t captured = nullptr;
+  GALV_CUDA(cudaStreamEndCapture(get(), &captured));
+  return std::make_unique<CudaGraph>(captured);
+}
+
+void CudaStream::abandon_capture() noexcept {
+  auto status = cudaStreamCaptureStatusNone;
+  cudaGraph_t captured = nullptr;
+  if (cudaStreamIsCapturing(get(), &status) == cudaSuccess && status != cudaStreamCaptureStatusNone)
+    cudaStreamEndCapture(get(), &captured);
+  if (captured != nullptr) cudaGraphDestroy(captured);
+  cudaGetLastError();  // what made the capture void is not the next call's error
 }
 
 void CudaEvent::record(Stream& stream) {

@@ -23,6 +23,10 @@ class CudaStream final : public Stream {
   CudaStream(int priority, const Waiter& waiter) : handle_(priority), waiter_(waiter) {}
   void synchronize() override;
   void wait(Event& event) override;
+  bool captures() const override { return true; }
+  void begin_capture() override;
+  std::unique_ptr<Graph> end_capture() override;
+  void abandon_capture() noexcept override;
   cudaStream_t get() const { return handle_.get(); }
 
  private:

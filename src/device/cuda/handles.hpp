@@ -1,5 +1,5 @@
 #pragma once
-// The only owners of CUDA streams and events.
+// The only owners of CUDA streams, events and graphs.
 
 #include <cuda_runtime_api.h>
 
@@ -56,6 +56,30 @@ class EventHandle {
 
  private:
   cudaEvent_t event_ = nullptr;
+};
+
+/// A graph that can be launched. Move-only; one under way is freed when it ends.
+class GraphHandle {
+ public:
+  /// Takes what was captured.
+  explicit GraphHandle(cudaGraph_t captured) {
+    const auto code = cudaGraphInstantiate(&graph_, captured, 0);
+    cudaGraphDestroy(captured);  // a mere description
+    check(code, "cudaGraphInstantiate", std::source_location::current());
+  }
+  GraphHandle(GraphHandle&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  GraphHandle& operator=(GraphHandle&& other) noexcept {
+    std::swap(graph_, other.graph_);
+    return *this;
+  }
+  ~GraphHandle() {
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);  // as for streams
+  }
+
+  cudaGraphExec_t get() const { return graph_; }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
 };
 
 }  // namespace galvatron::device::cuda

@@ -60,14 +60,31 @@ class CudaKernels final : public cuda::Dispatch {
     return attention_ && attention_->run(stream, args, [&] { cuda::attention_backward(stream, args); });
   }
 
+  /// Captured work meets no event: it is in the order of its stream, so other streams wait for all of it.
   cuda::Scratch take_scratch(cudaStream_t stream) override {
-    GALV_CUDA(cudaStreamWaitEvent(stream, used_.get(), cudaEventWaitDefault));
+    if (capturing(stream))
+      captured_on_ = stream;
+    else if (beside_graphs(stream))
+      GALV_CUDA(cudaDeviceSynchronize());
+    else
+      GALV_CUDA(cudaStreamWaitEvent(stream, used_.get(), cudaEventWaitDefault));
     return {scratch_.data(), scratch_.bytes()};
   }
-  void give_back(cudaStream_t stream) override { GALV_CUDA(cudaEventRecord(used_.get(), stream)); }
+  void give_back(cudaStream_t stream) override {
+    if (capturing(stream)) return;
+    if (beside_graphs(stream)) GALV_CUDA(cudaStreamSynchronize(stream));
+    GALV_CUDA(cudaEventRecord(used_.get(), stream));
+  }
+  static bool capturing(cudaStream_t stream) {
+    auto status = cudaStreamCaptureStatusNone;
+    GALV_CUDA(cudaStreamIsCapturing(stream, &status));
+    return status == cudaStreamCaptureStatusActive;
+  }
+  bool beside_graphs(cudaStream_t stream) const { return captured_on_ != nullptr && captured_on_ != stream; }
 
   device::Buffer scratch_;
-  device::cuda::EventHandle used_;  ///< behind the last use of the scratch memory, on whichever stream
+  cudaStream_t captured_on_ = nullptr;  ///< whose graphs use the scratch memory
+  device::cuda::EventHandle used_;      ///< behind the last use of the scratch memory, on whichever stream
   cuda::Products products_;
   std::unique_ptr<cuda::FusedAttention> attention_;  ///< null without the library
 };
