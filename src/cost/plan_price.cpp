@@ -36,6 +36,14 @@ class PlanPricer {
     for (int64_t stage = 0; stage < shape_.stages(); ++stage)
       slots_.push_back(plan::in_flight(plan.schedule, shape_, stage % shape_.ranks,
                                        static_cast<int32_t>(stage / shape_.ranks)));
+    for (int64_t layer = 0; layer < model.size(); ++layer) {
+      const auto like = [&](int64_t other) {
+        return model.layers[static_cast<size_t>(other)] == model.layers[static_cast<size_t>(layer)];
+      };
+      const auto found = std::find_if(typical_.begin(), typical_.end(), like);
+      kind_of_.push_back(found - typical_.begin());
+      if (found == typical_.end()) typical_.push_back(layer);
+    }
   }
 
   /// Micro-batches in flight, per stage.
@@ -90,6 +98,14 @@ class PlanPricer {
   }
 
  private:
+  /// A price that was asked for: layers and stages that are alike ask again and again.
+  struct Known {
+    int64_t kind = 0;
+    spec::LayerStrategy strategy;
+    StagePlace place;
+    const LayerPrice* price = nullptr;
+  };
+
   /// All that tells the memory of one member of a stage from another's: its samples in each layout and its
   /// transitions. Large stages have few kinds of members.
   struct Parts {
@@ -137,8 +153,29 @@ class PlanPricer {
 
   const LayerPrice& price_of(const plan::FlowItem& item, int64_t stage) {
     if (item.is_transition()) return transition(item, stage).slowest;
-    return pricer_.price(model_.layers[static_cast<size_t>(item.layer)], context_of(item, stage, 0),
-                         place_of(plan_, stage));
+    const auto kind = kind_of_[static_cast<size_t>(item.layer)];
+    const auto& strategy = plan_.layers[static_cast<size_t>(item.layer)];
+    const auto place = place_of(plan_, stage);
+    const auto first = place.tie_distance != 0
+                           ? place.first_rank
+                           : pricer_.canonical(place.first_rank, strategy.ranks(), place.stride);
+    const StagePlace alike{first, place.stride, place.tie_distance};
+    for (const Known& known : known_)
+      if (known.kind == kind && known.place == alike && known.strategy == strategy) return *known.price;
+    const auto& price =
+        pricer_.price(model_.layers[static_cast<size_t>(item.layer)], context_of(item, stage, 0), place);
+    known_.push_back({kind, strategy, alike, &price});
+    return price;
+  }
+
+  /// Memory of a layer, or of a transition, on a member of the stage.
+  const program::MemoryNeed& need_of(const plan::FlowItem& item, int64_t stage, int64_t member) {
+    if (item.is_transition()) return transition(item, stage).memory_of(member);
+    if (member == 0) return price_of(item, stage).memory;
+    return pricer_
+        .price(model_.layers[static_cast<size_t>(item.layer)], context_of(item, stage, member),
+               place_of(plan_, stage))
+        .memory;
   }
 
   const TransitionPrice& transition(const plan::FlowItem& item, int64_t stage) {
@@ -152,12 +189,7 @@ class PlanPricer {
       const auto slots = slots_[static_cast<size_t>(stage)];
       int64_t index = 0;
       for (const auto& item : plan::flow_of(plan_, stage)) {
-        const auto& need = item.is_transition()
-                               ? transition(item, stage).memory_of(member)
-                               : pricer_
-                                     .price(model_.layers[static_cast<size_t>(item.layer)],
-                                            context_of(item, stage, member), place_of(plan_, stage))
-                                     .memory;
+        const auto& need = need_of(item, stage, member);
         plan::account_layer(memory.arena, need, slots);
         memory.sum.parameter_bytes += need.parameter_bytes;
         memory.sum.gradient_bytes += need.gradient_bytes;
@@ -190,6 +222,8 @@ class PlanPricer {
   LayerPricer& pricer_;
   plan::PipelineShape shape_;
   std::vector<int64_t> slots_;
+  std::vector<int64_t> typical_, kind_of_;  ///< layers that differ; which of them each one is like
+  std::vector<Known> known_;
 };
 
 plan::StagePrediction prediction_of(const RankSum& sum, int64_t micros) {

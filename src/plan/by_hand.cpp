@@ -90,6 +90,10 @@ std::vector<StageLayers> even_stages(const spec::ModelSpec& model, int64_t stage
 }
 
 Plan plan_by_hand(const UniformPlan& wish, const spec::ModelSpec& model) {
+  return plan_by_hand(wish, model, spec::fingerprint(model));
+}
+
+Plan plan_by_hand(const UniformPlan& wish, const spec::ModelSpec& model, std::string fingerprint) {
   std::vector<std::string> faults;
   Plan plan;
   plan.world = wish.world;
@@ -127,7 +131,7 @@ Plan plan_by_hand(const UniformPlan& wish, const spec::ModelSpec& model) {
   plan.microbatches = wish.microbatches > 0 ? wish.microbatches
                                             : default_microbatches(wish.batch, pp, strategy.dp, plan.schedule,
                                                                    plan.virtual_stages);
-  plan.model_fingerprint = spec::fingerprint(model);
+  plan.model_fingerprint = std::move(fingerprint);
   apply_recompute(plan, model, wish.recompute);
   faults = faults_of(plan, model, wish.world);
   if (!faults.empty()) refuse(faults);

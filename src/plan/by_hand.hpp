@@ -35,6 +35,8 @@ std::vector<StageLayers> even_stages(const spec::ModelSpec& model, int64_t stage
 /// Throws core::UserError with every fault at once. The embedding and the head of a tied model stay at ZeRO 1
 /// when they are on different stages.
 Plan plan_by_hand(const UniformPlan& wish, const spec::ModelSpec& model);
+/// Likewise, where the model's fingerprint is known: for many plans of one model.
+Plan plan_by_hand(const UniformPlan& wish, const spec::ModelSpec& model, std::string fingerprint);
 
 /// What the [plan] section of a deck asks for.
 UniformPlan uniform_from_deck(const deck::PlanSection& section, int64_t world, int64_t batch);

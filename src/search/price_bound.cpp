@@ -60,7 +60,8 @@ bool PriceBound::collect(const TieLevel& tie) {
         const auto& scratch = choice.scratch;
         const double alone = static_cast<double>(scratch[work] + scratch[gathered] + scratch[unreduced]);
         one.items.push_back({alone, static_cast<double>(choice.persistent), static_cast<double>(choice.saved),
-                             static_cast<double>(choice.time), static_cast<double>(choice.forward)});
+                             static_cast<double>(choice.time), static_cast<double>(choice.forward),
+                             static_cast<double>(micros_ * (choice.forward + choice.backward))});
         one.forward = std::min(one.forward, static_cast<double>(choice.forward));
         one.backward = std::min(one.backward, static_cast<double>(choice.backward));
       }
@@ -88,9 +89,11 @@ void PriceBound::pick_stretches() {
                                 fastest_[static_cast<size_t>(first)]);
   };
   int64_t longest = 0;
-  for (const auto& stage : flattest_split({stages_, layers, micros_, prices_.layouts()}, time))
+  const SplitProblem problem{stages_, layers, micros_, prices_.layouts()};
+  for (const auto& stage : flattest_split(problem, time, Growth::monotone))
     longest = std::max(longest, stage.size());
-  stretches_ = Stretches(kinds_of_, std::min(layers - stages_ + 1, longer * (longest + 1)));
+  longest_ = std::min(layers - stages_ + 1, longer * (longest + 1));
+  stretches_ = Stretches(kinds_of_, longest_);
 }
 
 /// Slopes of the lower hulls of time over bytes, at the fewest and at the most micro-batches in flight.
@@ -121,7 +124,7 @@ void PriceBound::make_tables() {
   std::sort(sorted.begin(), sorted.end());
   for (const int64_t count : sorted) {
     if (tables_.empty() || static_cast<double>(count) >= like * static_cast<double>(tables_.back().fewest))
-      tables_.push_back({count, count, {}, {}});
+      tables_.push_back({count, count, {}, {}, {}});
     tables_.back().most = count;
   }
   for (const int64_t count : counts)
@@ -135,10 +138,12 @@ void PriceBound::make_tables() {
 /// its own best multiplier.
 void PriceBound::fill(Table& table) const {
   const size_t stretches = stretches_.all().size();
-  for (auto* values : {&table.whole, &table.late}) {
+  const std::pair<Work, std::vector<double>*> works[] = {
+      {Work::whole, &table.whole}, {Work::late, &table.late}, {Work::drained, &table.drained}};
+  for (const auto& [work, values] : works) {
     std::vector<double> best(stretches * levels_.size(), 0.0);
-    for (const double multiplier : multipliers_) fill(table, multiplier, values == &table.late, best);
-    fill(table, infinite, values == &table.late, best);
+    for (const double multiplier : multipliers_) fill(table, multiplier, work, best);
+    fill(table, infinite, work, best);
     values->assign(stretches, infinite);
     for (size_t id = 0; id < stretches; ++id)
       for (size_t level = 0; level < levels_.size(); ++level)
@@ -147,7 +152,7 @@ void PriceBound::fill(Table& table) const {
 }
 
 /// An infinite multiplier looks at bytes alone.
-void PriceBound::fill(const Table& table, double multiplier, bool late, std::vector<double>& best) const {
+void PriceBound::fill(const Table& table, double multiplier, Work work, std::vector<double>& best) const {
   const size_t levels = levels_.size(), kinds = kinds_.size();
   const bool bytes_alone = multiplier == infinite;
   std::vector<double> least(kinds * levels, infinite);
@@ -157,7 +162,8 @@ void PriceBound::fill(const Table& table, double multiplier, bool late, std::vec
     for (const Item& item : kinds_[kind].items) {
       while (level + 1 < levels && item.alone >= levels_[level + 1]) least[kind * levels + level++] = so_far;
       const double bytes = item.persistent + static_cast<double>(table.fewest) * item.saved;
-      const double time = late ? item.time - static_cast<double>(table.most) * item.forward : item.time;
+      const double time = (work == Work::drained ? item.micros : item.time) -
+                          (work == Work::whole ? 0 : static_cast<double>(table.most) * item.forward);
       so_far = std::min(so_far, bytes_alone ? bytes : time + multiplier * bytes);
     }
     while (level < levels) least[kind * levels + level++] = so_far;
@@ -178,30 +184,49 @@ void PriceBound::fill(const Table& table, double multiplier, bool late, std::vec
   }
 }
 
+/// Per layer kind, or boundary: what has come up to there.
+std::vector<double> PriceBound::before(double Kind::*part) const {
+  std::vector<double> sums = {0};
+  for (const int64_t kind : kinds_of_) sums.push_back(sums.back() + kinds_[static_cast<size_t>(kind)].*part);
+  return sums;
+}
+
+/// One way of the first micro-batch to each stage, in messages of the cheapest layout.
+std::vector<double> PriceBound::messages_before() const {
+  std::vector<double> sums = {0};
+  for (int64_t stage = 0; stage + 1 < stages_; ++stage) {
+    int64_t least = unreachable;
+    for (int32_t layout = 0; layout < prices_.layouts(); ++layout)
+      least = std::min(least, prices_.message_time(stage, layout));
+    sums.push_back(sums.back() + static_cast<double>(least) / static_cast<double>(micros_));
+  }
+  return sums;
+}
+
 int64_t PriceBound::bound() const {
   if (!possible_) return unreachable;
-  std::vector<double> forward = {0}, backward = {0};
-  for (const int64_t kind : kinds_of_) {
-    forward.push_back(forward.back() + kinds_[static_cast<size_t>(kind)].forward);
-    backward.push_back(backward.back() + kinds_[static_cast<size_t>(kind)].backward);
-  }
+  const auto forward = before(&Kind::forward), backward = before(&Kind::backward);
+  const auto sent = messages_before();
   const double too_much = static_cast<double>(unreachable / 2);
+  const auto layers = static_cast<int64_t>(kinds_of_.size());
+  // Of longer stretches than have bounds, their last layers are one that has.
+  const auto stretch_of = [&](int64_t first, int64_t last) {
+    const int64_t shorter = std::max(first, last + 1 - longest_);
+    return static_cast<size_t>(stretches_.of(shorter, last));
+  };
   const auto least = [&](int64_t stage, int64_t first, int64_t last) -> int64_t {
     const Table& table = tables_[table_of_[static_cast<size_t>(stage)]];
-    if (stretches_.of(first, last) < 0)
-      return static_cast<int64_t>(fastest_[static_cast<size_t>(last + 1)] -
-                                  fastest_[static_cast<size_t>(first)] + forward[static_cast<size_t>(first)]);
-    const auto stretch = static_cast<size_t>(stretches_.of(first, last));
-    const double whole = table.whole[stretch] + forward[static_cast<size_t>(first)];
-    const double late =
-        table.late[stretch] + forward.back() + backward.back() - backward[static_cast<size_t>(last + 1)];
-    return static_cast<int64_t>(std::min(std::max(whole, late), too_much));
+    const auto from = static_cast<size_t>(first), end = static_cast<size_t>(last + 1);
+    const auto stretch = stretch_of(first, last);
+    const double come = sent[static_cast<size_t>(stage)];
+    const double whole =
+        std::max(table.whole[stretch], fastest_[end] - fastest_[from]) + forward[from] + come;
+    const double to_end = forward.back() + backward.back() - backward[end] + 2 * sent.back();
+    const double late = table.late[stretch] + to_end - come;
+    const double drained = table.drained[stretch] + to_end + backward[from];
+    return static_cast<int64_t>(std::min(std::max({whole, late, drained}), too_much));
   };
-  const auto stages =
-      flattest_split({stages_, static_cast<int64_t>(kinds_of_.size()), micros_, prices_.layouts()}, least);
-  int64_t bound = 0;
-  for (size_t s = 0; s < stages.size(); ++s)
-    bound = std::max(bound, least(static_cast<int64_t>(s), stages[s].first, stages[s].last));
+  const int64_t bound = flattest_worth({stages_, layers, micros_, prices_.layouts()}, least, unreachable / 2);
   if (bound >= unreachable / 2) return unreachable;
   // Times were rounded layer by layer, sums of doubles.
   const double rounding = static_cast<double>(kinds_of_.size()) * static_cast<double>(micros_ + 3);

@@ -238,7 +238,7 @@ class Families {
     wish.microbatches = entry.task.micros;
     wish.placement = entry.task.placement;
     try {
-      return priced(context_, plan::plan_by_hand(wish, context_.model), limits);
+      return priced(context_, plan::plan_by_hand(wish, context_.model, context_.fingerprint), limits);
     } catch (const core::UserError&) {
       return std::nullopt;
     }

@@ -263,4 +263,28 @@ std::vector<plan::StageLayers> flattest_split(const SplitProblem& problem, const
   return stages;
 }
 
+/// Stages as long as they may be reach furthest, so whether a value is enough is found stage by stage.
+int64_t flattest_worth(const SplitProblem& problem, const StageValue& value, int64_t most) {
+  const auto is_enough = [&](int64_t largest) {
+    int64_t first = 0;
+    for (int64_t stage = 0; stage < problem.stages; ++stage) {
+      const int64_t end = problem.layers - (problem.stages - 1 - stage);
+      int64_t next = first;
+      while (next < end && value(stage, first, next) <= largest) ++next;
+      if (next == first) return false;
+      first = next;
+    }
+    return first == problem.layers;
+  };
+  int64_t low = 0, high = most;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (is_enough(middle))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
 }  // namespace galvatron::search

@@ -74,4 +74,8 @@ enum class Growth { any, monotone };
 std::vector<plan::StageLayers> flattest_split(const SplitProblem& problem, const StageValue& value,
                                               Growth growth = Growth::any);
 
+/// The least that the largest value of a split can be, of monotone values: looked for between 0 and `most`,
+/// which is the answer too where nothing is below it.
+int64_t flattest_worth(const SplitProblem& problem, const StageValue& value, int64_t most);
+
 }  // namespace galvatron::search

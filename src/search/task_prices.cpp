@@ -2,6 +2,8 @@
 #include "search/task_prices.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <set>
 
 #include "plan/lowering.hpp"
@@ -25,9 +27,13 @@ spec::LayerStrategy strategy_of(const LayoutClass& layout, int64_t ranks) {
 }  // namespace
 
 TaskPrices::TaskPrices(const SearchContext& context, const Task& task) : context_(context), task_(task) {
-  for (const LayoutClass& layout : task_.pool->layouts)
+  for (const LayoutClass& layout : task_.pool->layouts) {
     activation_.push_back(program::aligned(cost::activation_bytes(
         context_.model, strategy_of(layout, task_.pool->ranks), task_.samples(), context_.options.dtype)));
+    plan::ArenaLayout arena;
+    plan::account_boundary(arena, activation_.back());
+    boundary_.push_back(arena.boundary_bytes);
+  }
   price_messages();
   find_places();
   for (Place& place : places_) price(place);
@@ -160,20 +166,22 @@ std::vector<TieLevel> TaskPrices::levels() const {
   return levels;
 }
 
-int64_t TaskPrices::boundary_bytes(int32_t layout) const {
-  plan::ArenaLayout arena;
-  plan::account_boundary(arena, activation_bytes(layout));
-  return arena.boundary_bytes;
-}
-
 void TaskPrices::price_messages() {
   const int64_t ranks = task_.pool->stages;
-  for (int64_t from = 0; from < ranks; ++from)
-    for (const int64_t bytes : activation_)
-      messages_.push_back(
-          ranks == 1 ? 0
-                     : task_.micros * nanoseconds(cost::boundary_seconds(
-                                          context_.pricer, from, (from + 1) % ranks, task_.ranks(), bytes)));
+  // By the first ranks' places on their nodes, and how far apart these are, boundaries are alike.
+  std::map<std::array<int64_t, 3>, std::vector<int64_t>> known;
+  const int64_t per_node = context_.pricer.model().cluster().ranks_per_node;
+  for (int64_t from = 0; from < ranks; ++from) {
+    const int64_t first = task_.ranks().rank_at(from, 0), next = task_.ranks().rank_at((from + 1) % ranks, 0);
+    auto& times = known[{first % per_node, next % per_node, next / per_node - first / per_node}];
+    if (times.empty())
+      for (const int64_t bytes : activation_)
+        times.push_back(ranks == 1 ? 0
+                                   : task_.micros * nanoseconds(cost::boundary_seconds(
+                                                        context_.pricer, from, (from + 1) % ranks,
+                                                        task_.ranks(), bytes)));
+    messages_.insert(messages_.end(), times.begin(), times.end());
+  }
 }
 
 }  // namespace galvatron::search

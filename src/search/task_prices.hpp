@@ -50,7 +50,7 @@ class TaskPrices {
 
   /// One activation on the stage's fullest rank; the two buffers of a boundary that it crosses.
   int64_t activation_bytes(int32_t layout) const { return activation_[static_cast<size_t>(layout)]; }
-  int64_t boundary_bytes(int32_t layout) const;
+  int64_t boundary_bytes(int32_t layout) const { return boundary_[static_cast<size_t>(layout)]; }
   /// Of all micro-batches' messages in one direction from a pipeline rank to the next one, per step.
   /// The rank after the last one is the first.
   int64_t message_time(int64_t from, int32_t layout) const {
@@ -74,8 +74,8 @@ class TaskPrices {
   Task task_;
   std::vector<size_t> place_of_;
   std::vector<Place> places_;
-  std::vector<int64_t> activation_;
-  std::vector<int64_t> messages_;  ///< from each pipeline rank to the next one, by layout
+  std::vector<int64_t> activation_, boundary_;  ///< by layout
+  std::vector<int64_t> messages_;               ///< from each pipeline rank to the next one, by layout
 };
 
 }  // namespace galvatron::search
