@@ -164,22 +164,23 @@ spec::LayerStrategy CostModel::joined(const spec::LayerStrategy& s, spec::AxisSe
     int32_t ranks;
     bool inside;
   };
-  std::vector<Run> runs;
+  std::array<Run, 4> runs{};
+  size_t count = 0;
   for (const auto& [axis, ranks] :
        {std::pair{Axis::tp, s.tp}, {Axis::sp, s.sp}, {Axis::cp, s.cp}, {Axis::dp, s.dp}}) {
     if (ranks == 1) continue;
     const bool inside = axes.contains(axis);
-    if (!runs.empty() && runs.back().inside == inside)
-      runs.back().ranks *= ranks;
+    if (count > 0 && runs[count - 1].inside == inside)
+      runs[count - 1].ranks *= ranks;
     else
-      runs.push_back({ranks, inside});
+      runs[count++] = {ranks, inside};
   }
   spec::LayerStrategy out;
   spec::AxisSet joined;
   if (axes.contains(Axis::tie)) joined = Axis::tie;
   const std::array<std::pair<Axis, int32_t*>, 4> places = {
       {{Axis::tp, &out.tp}, {Axis::sp, &out.sp}, {Axis::cp, &out.cp}, {Axis::dp, &out.dp}}};
-  for (size_t i = 0; i < runs.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     *places[i].second = runs[i].ranks;
     if (runs[i].inside) joined = joined | spec::AxisSet(places[i].first);
   }

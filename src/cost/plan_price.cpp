@@ -252,7 +252,7 @@ double whole_nanoseconds(double seconds) {
 
 int64_t PlanPrice::memory_bytes() const {
   int64_t most = 0;
-  for (const auto& stage : stages) most = std::max(most, stage.memory_bytes);
+  for (const auto& stage : memory) most = std::max(most, stage.total());
   return most;
 }
 
@@ -307,15 +307,18 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
   return price_plan(plan, model, dtype, without);
 }
 
+/// What cannot keep the limits gets no predictions; what is too slow is not asked for its memory either.
 PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core::DType dtype,
                      LayerPricer& pricer, const PriceLimits& limits) {
   PlanPrice price;
   const auto shape = plan.pipeline();
   PlanPricer parts(plan, model, dtype, pricer);
-  const auto groups = group_reserve(plan, model, pricer.model().reserve_units(), pricer.model().cluster());
   std::vector<RankSum> sums(static_cast<size_t>(shape.ranks));
   for (int64_t stage = 0; stage < shape.stages(); ++stage)
     price.times.push_back(parts.add_stage(stage, sums[static_cast<size_t>(stage % shape.ranks)]));
+  price.step_seconds = least_makespan(price.times, parts.slots(), shape);
+  if (price.step_seconds >= limits.step_seconds) return price;
+  const auto groups = group_reserve(plan, model, pricer.model().reserve_units(), pricer.model().cluster());
   double modelled = 0, whole = 0;
   int64_t pieces = 0;
   for (const auto& sum : sums) pieces += sum.pieces * plan.ranks_per_stage();
@@ -326,14 +329,13 @@ PlanPrice price_plan(const plan::Plan& plan, const spec::ModelSpec& model, core:
       sum.memory.saving_bytes =
           pieces * saving_bytes_per_piece + sum.pieces * saving_bytes_per_own_piece + saving_window_bytes;
     sum.memory.group_bytes = groups[static_cast<size_t>(rank)];
-    price.stages.push_back(prediction_of(sum, plan.microbatches));
     price.memory.push_back(sum.memory);
     modelled += sum.modelled;
     whole += sum.whole;
   }
+  if (price.memory_bytes() > limits.memory_bytes) return price;
+  for (const RankSum& sum : sums) price.stages.push_back(prediction_of(sum, plan.microbatches));
   price.modelled_share = whole > 0 ? modelled / whole : 0;
-  price.step_seconds = least_makespan(price.times, parts.slots(), shape);
-  if (price.memory_bytes() > limits.memory_bytes || price.step_seconds >= limits.step_seconds) return price;
   price.simulation = simulate(plan::make_schedule(plan.schedule, shape), price.times, Keep::totals);
   price.step_seconds = price.simulation.makespan;
   return price;

@@ -5,6 +5,7 @@
 #include "search/price_bound.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -66,11 +67,35 @@ bool PriceBound::collect(const TieLevel& tie) {
         one.backward = std::min(one.backward, static_cast<double>(choice.backward));
       }
     if (one.items.empty()) return false;
-    std::sort(one.items.begin(), one.items.end(),
-              [](const Item& a, const Item& b) { return a.alone < b.alone; });
+    keep_better(one.items);
     kinds_.push_back(std::move(one));
   }
   return true;
+}
+
+/// Leaves out items that another one is no worse than in whatever is asked of them: bytes, and every time
+/// with any number of forwards less, up to all of them. By what they take alone.
+void PriceBound::keep_better(std::vector<Item>& items) const {
+  const auto m = static_cast<double>(micros_);
+  const auto numbers = [m](const Item& i) {
+    return std::array{
+        i.alone, i.persistent, i.saved, i.time, i.time - m * i.forward, i.micros, i.micros - m * i.forward};
+  };
+  std::sort(items.begin(), items.end(),
+            [&](const Item& a, const Item& b) { return numbers(a) < numbers(b); });
+  size_t kept = 0;
+  for (const Item& item : items) {
+    const auto mine = numbers(item);
+    const bool covered =
+        std::any_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(kept), [&](const Item& other) {
+          const auto its = numbers(other);
+          for (size_t i = 0; i < its.size(); ++i)
+            if (its[i] > mine[i]) return false;
+          return true;
+        });
+    if (!covered) items[kept++] = item;
+  }
+  items.resize(kept);
 }
 
 /// Much longer stages than in the flattest split are only made where memory asks for them.
@@ -168,18 +193,24 @@ void PriceBound::fill(const Table& table, double multiplier, Work work, std::vec
     }
     while (level < levels) least[kind * levels + level++] = so_far;
   }
-  std::vector<double> sums(stretches_.all().size() * levels);
+  std::vector<double> sums(stretches_.all().size() * levels), room;
+  for (const double level : levels_) room.push_back(budget_ - level);
   for (size_t id = 0; id < stretches_.all().size(); ++id) {
     const auto& stretch = stretches_.all()[id];
     const double* last = &least[static_cast<size_t>(stretch.kind_last) * levels];
-    const double* before =
-        stretch.length == 1 ? nullptr : &sums[static_cast<size_t>(stretch.without_last) * levels];
-    for (size_t level = 0; level < levels; ++level) {
-      const double sum = last[level] + (before == nullptr ? 0 : before[level]);
-      const double room = budget_ - levels_[level];
-      sums[id * levels + level] = sum;
-      const double bound = bytes_alone ? (sum > room ? infinite : 0) : sum - multiplier * room;
-      best[id * levels + level] = std::max(best[id * levels + level], bound);
+    double* sum = &sums[id * levels];
+    double* bound = &best[id * levels];
+    std::copy_n(last, levels, sum);
+    if (stretch.length > 1) {
+      const double* before = &sums[static_cast<size_t>(stretch.without_last) * levels];
+      for (size_t level = 0; level < levels; ++level) sum[level] += before[level];
+    }
+    if (bytes_alone) {
+      for (size_t level = 0; level < levels; ++level)
+        if (sum[level] > room[level]) bound[level] = infinite;
+    } else {
+      for (size_t level = 0; level < levels; ++level)
+        bound[level] = std::max(bound[level], sum[level] - multiplier * room[level]);
     }
   }
 }

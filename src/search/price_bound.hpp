@@ -39,6 +39,7 @@ class PriceBound {
 
   std::vector<double> before(double Kind::*part) const;
   bool collect(const TieLevel& tie);
+  void keep_better(std::vector<Item>& items) const;
   void pick_multipliers();
   void pick_levels();
   void pick_stretches();

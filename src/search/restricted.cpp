@@ -2,6 +2,7 @@
 // stages. They keep the search honest.
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "core/errors.hpp"
 #include "core/format.hpp"
@@ -137,20 +138,40 @@ class Families {
         groups.emplace_back(i, i + 1);
       else
         groups.back().second = i + 1;
-    const auto answers = deal(queue_, groups.size(), [&](size_t g) {
-      const int64_t held = held_bytes(entries_[groups[g].first]);
-      const bool too_much = memory_bytes_ > 0 && held > memory_bytes_;
-      std::string answer = core::format("{} ", held);
-      for (size_t i = groups[g].first; i < groups[g].second; ++i)
-        answer += core::format(
-            "{} ", too_much ? unreachable : quick_bound(context_, entries_[i].task, entries_[i].strategy));
-      return answer;
-    });
+    // The bound does not ask for ZeRO and recompute: those that differ in nothing else share it.
+    std::map<std::pair<const Pool*, spec::LayerStrategy>, size_t> numbers;
+    std::vector<size_t> number_of;
+    for (const auto& [first, end] : groups) {
+      auto strategy = entries_[first].strategy;
+      strategy.zero = 0;
+      strategy.recompute = spec::Recompute::none;
+      number_of.push_back(
+          numbers.try_emplace({entries_[first].task.pool, strategy}, numbers.size()).first->second);
+    }
+    std::vector<std::vector<int64_t>> known(numbers.size());
+    const auto bounds_of = [&](size_t g) -> const std::vector<int64_t>& {
+      auto& bounds = known[number_of[g]];
+      for (size_t i = groups[g].first + bounds.size(); i < groups[g].second; ++i)
+        bounds.push_back(quick_bound(context_, entries_[i].task, entries_[i].strategy));
+      return bounds;
+    };
+    const auto answers = deal(
+        queue_, groups.size(),
+        [&](size_t g) {
+          const int64_t held = held_bytes(entries_[groups[g].first]);
+          const bool too_much = memory_bytes_ > 0 && held > memory_bytes_;
+          std::string answer = core::format("{}", held);
+          if (too_much) return answer;
+          for (const int64_t bound : bounds_of(g)) answer += core::format(" {}", bound);
+          return answer;
+        },
+        [&](size_t g) { return number_of[g]; });
     for (size_t g = 0; g < groups.size(); ++g) {
       const auto bounds = numbers_of(answers[g]);
-      if (bounds.at(1) == unreachable) note_excess(entries_[groups[g].first], bounds.at(0));
+      const bool too_much = bounds.size() == 1;
+      if (too_much) note_excess(entries_[groups[g].first], bounds.front());
       for (size_t i = groups[g].first; i < groups[g].second; ++i)
-        entries_[i].bound = bounds.at(1 + i - groups[g].first);
+        entries_[i].bound = too_much ? unreachable : bounds.at(1 + i - groups[g].first);
     }
     std::vector<Entry> kept;
     for (size_t i = 0; i < entries_.size(); ++i) {

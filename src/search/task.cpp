@@ -149,7 +149,10 @@ std::optional<Candidate> TaskSolver::solve_within(int64_t room) {
     return priced(context_, *plan);
   }
   int64_t limit = unreachable;
-  for (const auto& [bound, tie] : bounded_levels()) {
+  std::vector<std::pair<int64_t, TieLevel>> alone;  // is split whatever its bound
+  if (const auto ties = prices().levels(); levels_.empty() && ties.size() == 1)
+    alone.emplace_back(0, ties.front());
+  for (const auto& [bound, tie] : alone.empty() ? bounded_levels() : alone) {
     if (bound >= limit) break;
     auto level = std::make_unique<Level>(prices(), tie, room, counts_);
     const auto split = level->split(limit);
