@@ -63,6 +63,7 @@ LayerPrice CostModel::price(const DigestPair& pair, const spec::LayerStrategy& s
 std::vector<Seconds> CostModel::durations(const Digest& digest, const spec::LayerStrategy& strategy,
                                           const StagePlace& place) {
   std::vector<Seconds> durations;
+  durations.reserve(digest.collectives.size());
   for (const DigestCollective& collective : digest.collectives)
     durations.push_back(collective_seconds(collective, strategy, place));
   return durations;
@@ -153,6 +154,7 @@ CostModel::Played CostModel::play(const PricedAt& at, Phase phase, TermSeconds& 
 CostModel::Moved CostModel::move(const PricedAt& at, Phase phase) {
   Moved moved;
   const DigestPair::Played steps = at.pair.phase(phase);
+  moved.talks.reserve(steps.steps.size());
   for (const DigestStep& step : steps.steps) {
     const Seconds duration = at.duration(step, steps);
     moved.modelled += duration.modelled;

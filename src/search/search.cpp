@@ -112,13 +112,14 @@ class Searcher {
         if (round.size() < tasks_at_a_time() && !is_beaten(one)) round.push_back(one);
       waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(round.size()));
       if (round.empty()) break;
+      share_out(round);
       const auto answers = deal(
           queue_, round.size(),
           [&](size_t i) {
             if (round[i].priced) return solve(solver_of(round[i].task));
             return core::format("{}", bound(round[i].task));
           },
-          [&](size_t i) { return round[i].task; });
+          [&](size_t i) { return home_[round[i].task]; });
       for (size_t i = 0; i < round.size(); ++i) {
         if (round[i].priced)
           record(round[i].task, answers[i]);
@@ -128,6 +129,27 @@ class Searcher {
       }
       forget_solvers(waiting);
     }
+  }
+
+  /// Who looks at the tasks of a round. Solving takes longest, so it is shared out first: by those that have
+  /// the prices, but where one of them has more to do than it takes somebody else to make them again.
+  void share_out(const std::vector<Waiting>& round) {
+    constexpr int64_t solving = 6, pricing = 1;
+    std::vector<int64_t> work(static_cast<size_t>(queue_.workers()), 0);
+    home_.resize(tasks_.size(), 0);
+    const auto idlest = [&] {
+      return static_cast<size_t>(std::min_element(work.begin(), work.end()) - work.begin());
+    };
+    for (const bool priced : {true, false})
+      for (const Waiting& one : round) {
+        if (one.priced != priced) continue;
+        size_t& home = home_[one.task];
+        if (!priced || work[home] > work[idlest()] + pricing) {
+          home = idlest();
+          work[home] += pricing;
+        }
+        if (priced) work[home] += solving;
+      }
   }
 
   bool is_bounded() const { return context_.options.bounds == Bounds::on; }
@@ -225,7 +247,7 @@ class Searcher {
     const auto count = std::min(solved_.size(), static_cast<size_t>(context_.options.keep));
     const auto answers = deal(
         queue_, count, [&](size_t i) { return polish(solver_of(solved_[i].task)); },
-        [&](size_t i) { return solved_[i].task; });
+        [&](size_t i) { return home_[solved_[i].task]; });
     std::vector<Finalist> finalists;
     for (size_t i = 0; i < count; ++i) finalists.push_back(finalist_of(answers[i]));
     std::stable_sort(finalists.begin(), finalists.end(), [](const Finalist& a, const Finalist& b) {
@@ -292,6 +314,7 @@ class Searcher {
   std::vector<Task> tasks_;
   std::vector<Solved> solved_;                             ///< best first
   std::map<size_t, std::unique_ptr<TaskSolver>> solvers_;  ///< of this worker's tasks
+  std::vector<size_t> home_;                               ///< who has them, per task
   int64_t dominated_ = 0;
   bool hopeless_ = true;   ///< no task that was looked at can fit
   bool doubtful_ = false;  ///< likewise, after a round
