@@ -118,8 +118,7 @@ class CostModel {
   Played play(const PricedAt& at, program::Phase phase, TermSeconds& terms);
   Moved move(const PricedAt& at, program::Phase phase);
   Talk talk_of(const PricedAt& at, const DigestStep& step, const DigestPair::Played& phase);
-  double lateness(const PricedAt& at, const DigestStep& step, const DigestPair::Played& phase,
-                  double computed);
+  double lateness(const PricedAt&, const DigestStep&, const DigestPair::Played&, double computed);
   Direction price_direction(const PricedAt& at, std::span<const program::Phase> phases, LayerPrice& price);
   void price_sync(const PricedAt& at, Direction backward, LayerPrice& price);
   std::vector<Seconds> durations(const Digest& digest, const spec::LayerStrategy& strategy,
@@ -173,7 +172,6 @@ class LayerPricer {
   struct KeyHash {
     size_t operator()(const Key& key) const noexcept;
   };
-
   using TransitionKey = std::tuple<spec::LayerStrategy, spec::LayerStrategy, int64_t, int64_t, int64_t,
                                    core::DType, StagePlace>;
 
