@@ -159,6 +159,10 @@ class EmulatedCluster:
             raise RuntimeError("the disk is not full")
         return filler
 
+    def close_disk(self):
+        """From now on the shared disk can only be read."""
+        shell(f"nsenter --target {self.switch.pid} --mount mount -o remount,ro {self.disk()}")
+
     def cut(self, i):
         """The cable of a node is out: what is sent is lost, and nobody is told."""
         shell(f"{self.switch.network()} ip link set port{i} nomaster")

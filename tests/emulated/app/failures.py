@@ -124,6 +124,15 @@ def disk_full(run):
         run.problems.append(f"metrics.jsonl: step {steps[gap]} follows {steps[gap - 1]}")
 
 
+def read_only(run):
+    """A disk that became one to read only: the next job says so once, before it does anything."""
+    run.ended(run.start(["train.stop_after=5"]), [0], ["steps=5 "])
+    run.cluster.close_disk()
+    text = run.ended(run.start(["train.stop_after=10"]), [3], [r"the run folder \S+ cannot be used: .*Read-only file system"])
+    if text.count("Read-only") != 1:
+        run.problems.append(f"said more than once:\n{text}")
+
+
 def local_data(run):
     """Each node has a large text of its own: packed once per node, used again by the next run. A node that has lost its
     copy shares what is packed into the run folder."""
@@ -155,7 +164,7 @@ def local_data(run):
     play(8, [r"packed text: \S+ \(used again\)", "resumed_from=6 "])
 
 
-CASES = {"link_cut": link_cut, "disk_full": disk_full, "local_data": local_data}
+CASES = {"link_cut": link_cut, "disk_full": disk_full, "read_only": read_only, "local_data": local_data}
 
 
 def main():
