@@ -115,7 +115,14 @@ cost::Profile profile_without_ranks(Context& context, const spec::ModelSpec& mod
   const auto& named = context.deck.profile.file;
   const fs::path file = named.empty() ? nominal_file(context.line.file) : fs::path(named);
   auto profile = profile_of_file(file, model, options.dtype);
-  if (named.empty()) measure_compute(profile, model, cluster, options, device, kernels);
+  if (named.empty()) {
+    if (context.deck.run.device.starts_with("cuda"))
+      context.console.warning(
+          core::format("run.device = \"{}\", but compute is measured on this machine's processor: name a "
+                       "profile of such devices, or figures of a cluster (inputs/clusters), in profile.file",
+                       context.deck.run.device));
+    measure_compute(profile, model, cluster, options, device, kernels);
+  }
   context.console.info(
       profile.hardware.nominal
           ? core::format("links: figures of {}, not measured: every time is nominal", file.string())

@@ -77,6 +77,17 @@ TEST(Check, MissingDataIsOnlyAWarning) {
               {"warning: data.train: 'no/such/folder/\\*.txt' matches no file"});
 }
 
+TEST(Check, ComputeOfThisMachineForADeckOfDevicesIsAWarning) {
+  const std::string words = "run.device=cuda cluster.nodes=1 cluster.ranks_per_node=2 plan.tp=2 ";
+  const std::string warning =
+      "run.device = \"cuda\", but compute is measured on this machine's processor: name ";
+  expect_text(shell("$G check inputs/tiny/gpt.toml " + words), 0, {warning, "RESULT verb=check .*exit=0\n"});
+  const auto with_figures =
+      shell("$G check inputs/tiny/gpt.toml " + words + "profile.file=inputs/clusters/dgx-h100.toml");
+  expect_text(with_figures, 0, {"figures of inputs/clusters/dgx-h100.toml"});
+  EXPECT_EQ(with_figures.text.find(warning), std::string::npos) << with_figures.text;
+}
+
 TEST(Check, AMissingOrWrongProfileIsAnError) {
   expect_text(shell(check + "profile.file=no/such.toml"), 2, {"no/such.toml: cannot be read"});
   expect_text(shell(check + "profile.file=README.md"), 2, {"README.md:[0-9]+: .*not TOML"});

@@ -39,7 +39,7 @@ def verbs(j):
     """Every verb that has ranks plays on devices: measured, searched, trained, looked at, put to use."""
     run = ["--out", j.out("run"), CUDA, "train.steps=8", "profile.budget=4"]
     j.run(2, run, verb="run", texts=["device: far", "peak_bytes=", "Trials", "staging  ", "peer access  ",
-                                           "profile: products: [1-9]", "products: algorithms of [1-9][0-9]* from"])
+                                           "profile: algorithms: [1-9]", "products: algorithms of [1-9][0-9]* from"])
     j.run(2, run, verb="profile", texts=["used again"])
     again = ["--out", j.out("again"), CUDA, "train.steps=9"] + [f"{what}={j.out('run')}/{file}" for what, file in (
         ("plan.file", "plan.toml"), ("profile.file", "profile.h5"))]
